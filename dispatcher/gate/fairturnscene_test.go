@@ -42,7 +42,7 @@ func TestAlarmsOfWhatIsGivenBack(t *testing.T) {
 	if at := late.nextAlarm(); at != 9 {
 		t.Errorf("a late place is given up at %d, want 9", at)
 	}
-	s := NewEntry("stock", SemaphoreKind, &Config{Stats: &Stats{}}).Machine.(*Semaphore)
+	s := NewEntry("stock", SemaphoreKind, &Config{Stats: &Stats{}}).Machine.(*Sequencer)
 	s.unassigned, s.giveAt, s.rivals.linger = 1, 9, 5
 	if at := s.NextAlarm(); at != 5 {
 		t.Errorf("woken at %d, want 5, when the subscription ends", at)

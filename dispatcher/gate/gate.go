@@ -15,7 +15,7 @@
 //	                                    <-  renewed
 //	Unlock      ->  release             ->
 //
-// A Lock is the machine of mutexes and read-write locks. Semaphore, Latch and Permits are the machines of names that are a count in Redis.
+// A Lock is the machine of mutexes and read-write locks. A Sequencer is the machine of semaphores and latches, which are a count in Redis.
 //
 // # Leases
 //

@@ -3,7 +3,7 @@ package gate
 // machines has a function for each kind, which makes its machine.
 var machines = [...]func() Machine{
 	MutexKind: newLock, FencedKind: newLock, SpinKind: newLock, FairKind: newLock, RWKind: newRW,
-	SemaphoreKind: newSemaphore, LatchKind: newLatch, PermitKind: newPermits,
+	SemaphoreKind: newSequencer, LatchKind: newSequencer, PermitKind: newSequencer,
 }
 
 // NewEntry makes the entry and the machine of a name.
@@ -20,8 +20,6 @@ var (
 	_ Forcible   = (*Lock)(nil)
 	_ Wantable   = (*Lock)(nil)
 	_ Detachable = (*Lock)(nil)
-	_ Lockable   = (*Permits)(nil)
-	_ Counting   = (*Permits)(nil)
-	_ Counting   = (*Semaphore)(nil)
-	_ Counting   = (*Latch)(nil)
+	_ Lockable   = (*Sequencer)(nil)
+	_ Counting   = (*Sequencer)(nil)
 )

@@ -28,7 +28,7 @@ const (
 //	ours  -> dead   drop: the last hold ended, or the deadline passed
 //	dead  -> free   released, or Ends passed: no command can reach it, and its TTL has run out in Redis
 //
-// Permits has no Lease: its one call is repeated under its number until Redis has answered (sequenceranswers.go), so that no permit is ever
+// A Sequencer has no Lease: its one call is repeated under its number until Redis has answered (sequenceranswers.go), so that no permit is ever
 // in doubt, asked for twice, or left behind as an orphan.
 type Lease struct {
 	Tenure

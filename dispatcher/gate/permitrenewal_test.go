@@ -11,7 +11,7 @@ import (
 func TestARenewalOfSeveralHolds(t *testing.T) {
 	const now = time.Hour
 	for range 20 { // a map has no order
-		m := &Permits{held: make(map[*Hold]*permit)}
+		m := &permits{held: make(map[*Hold]*permit)}
 		for i := range 8 {
 			h := &Hold{}
 			due := &permit{h: h, n: 1, Tenure: Tenure{ID: uint64(i + 1), Lease: time.Duration(i+2) * time.Second, Watch: true, Next: now}}
@@ -19,11 +19,11 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 			h = &Hold{}
 			m.held[h] = &permit{h: h, n: 1, Tenure: Tenure{ID: uint64(i + 101), Lease: time.Second, Watch: true, Next: now + Time(i+1)}}
 		}
-		if c, due := m.ownChange(now); !due || c.Lease != 2*time.Second || m.renewAt != now+1 {
+		if c, due := m.renewDue(now); !due || c.Lease != 2*time.Second || m.renewAt != now+1 {
 			t.Fatalf("due %v, as urgent as %v, the next in %v; want the lease of 2s, and 1ns", due, c.Lease, m.renewAt-now)
 		}
 	}
-	m := &Permits{sent: now, renewAt: Never, endAt: Never}
+	m := &permits{sent: now, renewAt: Never, endAt: Never}
 	p := &permit{h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true}, extend: time.Minute}
 	if m.renewed(p); p.Deadline != now+time.Minute-margin(time.Minute) {
 		t.Errorf("extended by a minute it ends after %v", p.Deadline-now)

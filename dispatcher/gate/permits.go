@@ -2,18 +2,18 @@ package gate
 
 import "time"
 
-// Permits is the machine of a semaphore with leases: each hold has permits with ids of their own, for a lease of its own. One call takes
-// permits for the head of the queue (permit_take.lua). One call renews up to 48 holds (permit_renew.lua).
-type Permits struct {
-	sequencer
-	held           map[*Hold]*permit
-	pendingUnlocks []*pendingUnlock
-	watch          bool // the watchdog is to keep the hold that is asked for
-	renewAt        Time // when the next hold is to be renewed, or earlier
-	endAt          Time // when the next hold ends or the next caller of Unlock must be answered, or earlier
-	sent           Time // when the call left that is being answered
-	now            Time
-	renewals       retries // failures in a row
+// permits are the holds of a semaphore with leases: each has permits with ids of their own, for a lease of its own. One call takes permits
+// for the head of the queue (permit_take.lua). One call renews up to 48 holds (permit_renew.lua).
+type permits struct {
+	cfg      *Config
+	changes  *changes // of the name: releases join them
+	held     map[*Hold]*permit
+	renewAt  Time // when the next hold is to be renewed, or earlier
+	endAt    Time // when the next hold ends or the next caller of Unlock must be answered, or earlier
+	sent     Time // when the call left that is being answered
+	now      Time
+	watch    bool    // the watchdog is to keep the hold that is asked for
+	renewals retries // failures in a row
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
@@ -40,16 +40,9 @@ func (p *pendingUnlock) Settle(out Outcome) bool {
 	return true
 }
 
-func newPermits() Machine { return &Permits{} }
-
-func (ps *Permits) reset(cfg *Config) {
-	*ps = Permits{sequencer: ps.sequencer, renewAt: Never, endAt: Never}
-	ps.sequencer.reset(cfg, ps)
-}
-
 // ask takes permits for the head of the queue alone.
-func (ps *Permits) ask() Command {
-	w := ps.contest.queue.head
+func (ps *permits) ask(q *Queue) Command {
+	w := q.head
 	for other := w; other != nil; other = other.next {
 		other.asked = other == w
 	}
@@ -57,85 +50,55 @@ func (ps *Permits) ask() Command {
 	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N}.Args()}
 }
 
-// updateQuestion leaves the question as it is: the permits that it may have taken have its ids.
-func (ps *Permits) updateQuestion(c *Command) {
-	c.Args = PermitTakeArgs{N: c.Args.PermitTake().N, Resent: true}.Args()
-}
-
-// admit grants the permits that were taken to the first waiter that wants just these, or frees them.
-func (ps *Permits) admit(now Time, c *Command, fx *Effects) {
-	if ttl, held := c.Reply.Held(); held {
-		ps.refusedPermits(now, ttl, fx)
-		return
-	}
+// admitPermits grants the permits that c took to the first waiter that wants just these, or frees them.
+func (s *Sequencer) admitPermits(now Time, c *Command) {
+	ps := &s.permits
 	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: ps.watch}, n: c.Args.PermitTake().N}
 	p.Deadline, p.Next = c.Sent+c.Lease-margin(c.Lease), Never
 	if ps.watch {
 		p.Next = c.Sent + c.Lease/3
 	}
-	ps.contest.askAt = now
+	s.contest.askAt = now
 	if now >= p.Deadline { // a grant that is read after its own deadline is not passed on
-		ps.contest.grantedInVain(now, ps.cfg, ps.cfg.LastID, &ps.tries, overdue(now, c, c.Lease))
-		ps.release(p, nil)
+		s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, overdue(now, c, c.Lease))
+		ps.release(p.ID, p.n, nil)
 		return
 	}
-	ps.tries = 0
-	granted := false
-	for w := ps.contest.queue.head; !granted && w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = ps.contest.queue.head {
-		p.h = w.begin(now, &p.Tenure, p.Deadline, ps.cfg.MaxHold)
-		ps.contest.queue.remove(w)
-		granted = ps.cfg.Answer(w, Outcome{})
-		p.h.alive = granted
+	s.tries = 0
+	for w := s.contest.queue.head; w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = s.contest.queue.head {
+		p.h = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold)
+		if s.grant(now, w) {
+			ps.add(p)
+			return
+		}
+		p.h.alive = false
 	}
-	if !granted {
-		ps.release(p, nil)
-		return
-	}
+	ps.release(p.ID, p.n, nil)
+}
+
+// add adds a hold that has begun.
+func (ps *permits) add(p *permit) {
 	if ps.held == nil {
 		ps.held = make(map[*Hold]*permit)
 	}
 	ps.held[p.h] = p
-	ps.cfg.Stats.countGrant()
-	ps.rivals.noteFound(now, true)
+	ps.cfg.Stats.Held.Inc()
 	ps.schedule(p)
 }
 
-// refusedPermits handles the answer that too few permits are free. The waiters sleep until a message, the end of the first hold, or the
-// poll cap.
-func (ps *Permits) refusedPermits(now Time, ttl time.Duration, fx *Effects) {
-	ps.tries = 0
-	w := ps.contest.queue.head
-	switch {
-	case w == nil:
-	case ps.again || !w.asked:
-		ps.contest.askAt = now
-	case w.Try: // and with it all that want as much
-		ps.cfg.Stats.Waits.Inc()
-		least := w.N
-		ps.contest.dismiss(ps.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool { return w.Try && w.N >= least })
-		ps.contest.askAt = now
-	default:
-		ps.refused(now, ttl, fx)
-	}
-}
-
 // schedule sets the times at which p is renewed and ends.
-func (ps *Permits) schedule(p *permit) {
+func (ps *permits) schedule(p *permit) {
 	ps.renewAt = min(ps.renewAt, p.Next)
 	ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 }
 
-// release frees the permits of a hold that has ended.
-func (ps *Permits) release(p *permit, ack Settler) {
-	ps.changes.queue = append(ps.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: p.n, First: p.ID}.Args(), Ack: ack})
-}
-
-func (ps *Permits) giveBack(c *Command) {
-	ps.release(&permit{Tenure: Tenure{ID: c.ID}, n: c.Args.PermitTake().N}, nil)
+// release frees n permits that nobody holds any more, with ids from first on.
+func (ps *permits) release(first uint64, n int64, ack Settler) {
+	ps.changes.queue = append(ps.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: n, First: first}.Args(), Ack: ack})
 }
 
 // end ends a hold. Its permits are freed by the next call.
-func (ps *Permits) end(p *permit, ack Settler) {
+func (ps *permits) end(p *permit, ack Settler) {
 	delete(ps.held, p.h)
 	p.h.alive = false
 	ps.cfg.Stats.Held.Dec()
@@ -143,18 +106,18 @@ func (ps *Permits) end(p *permit, ack Settler) {
 		ps.cfg.Stats.AtRisk.Dec()
 	}
 	p.settle(Outcome{Why: Lost})
-	ps.release(p, ack)
+	ps.release(p.ID, p.n, ack)
 }
 
 // lose ends a hold that its holder has not given back.
-func (ps *Permits) lose(p *permit, why Why) {
+func (ps *permits) lose(p *permit, why Why) {
 	ps.cfg.Stats.Lost.Inc()
 	p.h.By.End(why) // before its permits are freed (rule 3)
 	ps.end(p, nil)
 }
 
 // endDue ends the holds with a deadline that has passed.
-func (ps *Permits) endDue(now Time) {
+func (ps *permits) endDue(now Time) {
 	if now < ps.endAt {
 		return
 	}
@@ -169,16 +132,13 @@ func (ps *Permits) endDue(now Time) {
 			ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 		}
 	}
-	kept := ps.pendingUnlocks[:0]
-	for _, u := range ps.pendingUnlocks {
-		if now >= u.until {
-			u.Settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
-		}
-		if u.ack != nil {
-			kept = append(kept, u)
+	for _, c := range ps.changes.queue {
+		switch u, is := c.Ack.(*pendingUnlock); {
+		case !is || u.ack == nil:
+		case now >= u.until: // Unlock never blocks past the deadline
+			u.Settle(Outcome{Why: Doubtful})
+		default:
 			ps.endAt = min(ps.endAt, u.until)
 		}
 	}
-	clear(ps.pendingUnlocks[len(kept):])
-	ps.pendingUnlocks = kept
 }

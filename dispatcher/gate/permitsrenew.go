@@ -8,20 +8,20 @@ import (
 
 // renewal is the holds that one call renews.
 type renewal struct {
-	m    *Permits
+	ps   *permits
 	some []*permit
 }
 
 // mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, and must stay below the codes of faults.
 const mostRenewed = 48
 
-// ownChange is the renewal of the holds that are due.
-func (ps *Permits) ownChange(now Time) (Change, bool) {
+// renewDue is the renewal of the holds that are due, if there are any.
+func (ps *permits) renewDue(now Time) (Change, bool) {
 	if now < ps.renewAt {
 		return Change{}, false
 	}
 	ps.renewAt = Never
-	r := &renewal{m: ps}
+	r := &renewal{ps: ps}
 	shortest, holds := Never, []byte(nil)
 	for _, p := range ps.held {
 		if p.Next <= now && len(r.some) < mostRenewed {
@@ -46,32 +46,35 @@ func (p *permit) renewLease() time.Duration {
 
 // Settle handles the answer to a renewal. It implements Settler.
 func (r *renewal) Settle(out Outcome) bool {
-	m := r.m
-	pause := m.renewals.next(m.cfg.LastID) // the same for all, so that one call renews them together again
+	ps := r.ps
+	pause := ps.renewals.next(ps.cfg.LastID) // the same for all, so that one call renews them together again
 	if out.Why == Granted {
-		m.renewals = 0
+		ps.renewals = 0
 	}
 	for k, p := range r.some {
 		switch {
-		case m.held[p.h] != p: // it has ended meanwhile
+		case ps.held[p.h] != p: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline
-			p.Next = m.now + within(pause, p.Lease)
+			p.Next = ps.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				p.settle(out)
 				p.extend = 0
 			}
-			m.schedule(p)
+			ps.schedule(p)
 		case out.N>>k&1 == 0:
-			m.lose(p, Lost) // frees what may be left of its permits
+			ps.lose(p, Lost) // frees what may be left of its permits
 		default:
-			m.renewed(p)
+			ps.renewed(p)
 		}
 	}
 	return true
 }
 
-// warnOverdue warns the holders of holds that c was to renew and did not, if their renewal is overdue.
-func (ps *Permits) warnOverdue(c *Command) {
+// noteAnswer notes when a call left and came back. It warns the holders of holds that the call was to renew and did not, if their renewal is
+// overdue.
+func (ps *permits) noteAnswer(now Time, c *Command) {
+	ps.now, ps.sent = now, c.Sent
+	ps.endDue(now)
 	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
@@ -84,7 +87,7 @@ func (ps *Permits) warnOverdue(c *Command) {
 }
 
 // renewed moves the deadline of a hold that the call renewed.
-func (ps *Permits) renewed(p *permit) {
+func (ps *permits) renewed(p *permit) {
 	if p.atRisk {
 		p.atRisk = false
 		p.h.warn(ps.cfg.Stats, Outcome{})

@@ -145,7 +145,7 @@ func TestHeldPermitsAreCounted(t *testing.T) {
 // A permit is that of the hold that took it together with others, and no other's.
 func TestHolderOfAPermit(t *testing.T) {
 	two := &permit{Tenure: Tenure{ID: 7}, n: 2}
-	m := Permits{held: map[*Hold]*permit{{}: two}}
+	m := permits{held: map[*Hold]*permit{{}: two}}
 	for number, want := range map[uint64]*permit{0: nil, 6: nil, 7: two, 8: two, 9: nil} {
 		if m.holder(number) != want {
 			t.Errorf("the holder of %d is wrong", number)

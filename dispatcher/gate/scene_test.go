@@ -448,7 +448,7 @@ func (s *scene) act(name string, words []string) {
 		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
 	case "returns": // what it was granted in vain
 		s.step(func(m Machine, fx *Effects) {
-			if counted, is := m.(*Semaphore); is {
+			if counted, is := m.(*Sequencer); is && counted.Kind == SemaphoreKind {
 				c := ChangeCount(Give, a.waiter.N)
 				c.Ack = InVain
 				counted.Change(s.now, c, fx)

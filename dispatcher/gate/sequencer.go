@@ -1,14 +1,13 @@
 package gate
 
-// sequencer is the part that the machines of names without owners share: the waiters, the changes, and the one call under way. A call has a
-// number. If its answer is lost, it is sent again under that number until Redis has said what it did (rule 22). Only then the next call is
-// made.
-type sequencer struct {
+// Sequencer is the machine of a name that is a count in Redis: a latch (latch.go), a semaphore (semaphore.go), or a semaphore with leases
+// (permits.go). It has one call under way: a question for waiters, or a change. A call has a number. If its answer is lost, it is sent again
+// under that number until Redis has said what it did (rule 22). Only then the next call is made.
+type Sequencer struct {
 	Entry
 	cfg     *Config
 	contest contest
 	rivals  rivals
-	kind    countedKind
 	changes changes
 
 	call     Command // under way; Op None: there is none
@@ -16,26 +15,23 @@ type sequencer struct {
 	unsure   Time    // when the call was first sent without getting an answer; 0: it never was
 	denied   Time    // when the call was first refused, for a reason that may pass; 0: it never was
 	callAt   Time    // when the call, or the next change, may be sent
+
+	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
+	giveAt     Time    // when unassigned permits may be given back
+	permits    permits // the holds of a semaphore with leases
 }
 
-// countedKind is the part that each kind has for itself.
-type countedKind interface {
-	ask() Command                            // the question for the head of the queue
-	admit(now Time, c *Command, fx *Effects) // handles the answer to the question
-	channel() func(string) string            // the channel of the name's messages
-	updateQuestion(c *Command)               // the question is sent again: change it to what is wanted now
-	ownChange(now Time) (Change, bool)       // a change that no caller asked for, if one is due
-	dismissAsked()                           // the question will get no answer
-	giveBack(c *Command)                     // the answer to the question is UnderReplicated
-}
+func newSequencer() Machine { return &Sequencer{} }
 
-func (s *sequencer) reset(cfg *Config, r countedKind) {
-	*s = sequencer{Entry: s.Entry, cfg: cfg, kind: r}
+func (s *Sequencer) reset(cfg *Config) {
+	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, renewAt: Never, endAt: Never}}
 	s.contest.reset(cfg, &s.rivals)
 }
 
-// Ask is a caller that wants to be granted something.
-func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
+// Ask is a caller that wants to be granted something. Redis is asked for a latch whatever earlier answers were.
+func (s *Sequencer) Ask(now Time, w *Waiter, fx *Effects) {
+	s.permits.endDue(now)
+	s.again = s.again || s.Kind == LatchKind
 	if w.Try && s.contest.queue.lasting() > 0 { // callers that wait come first
 		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
 		return
@@ -52,23 +48,31 @@ func (s *sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// Change is a caller that wants a change, which does not wait in the queue.
-func (s *sequencer) Change(now Time, c Change, fx *Effects) {
-	if !c.lasting() { // it does not wait for the end of a pause
-		s.callAt = min(s.callAt, now)
+// Change is a caller that wants a change, which does not wait in the queue. Permits of a semaphore that were taken for a caller that has
+// gone become unassigned instead.
+func (s *Sequencer) Change(now Time, c Change, fx *Effects) {
+	s.permits.endDue(now)
+	switch {
+	case c.Ack == InVain:
+		s.unassigned += c.Args.Count().N
+	case c.Op == PermitFree && s.permits.free(&c): // all of them were ours
+	default:
+		if !c.lasting() { // it does not wait for the end of a pause
+			s.callAt = min(s.callAt, now)
+		}
+		s.changes.queue = append(s.changes.queue, c)
 	}
-	s.changes.queue = append(s.changes.queue, c)
 	s.advance(now, fx)
 }
 
 // advance sends the next call if one is due and none is on its way, and sets when the subscription ends. Every event ends with it.
-func (s *sequencer) advance(now Time, fx *Effects) {
+func (s *Sequencer) advance(now Time, fx *Effects) {
 	s.sendNext(now, fx)
 	s.rivals.setLinger(now, s.contest.queue.lasting() > 0)
 }
 
 // sendNext sends the call that is due, if none is on its way: one without an answer again, a change, or a question.
-func (s *sequencer) sendNext(now Time, fx *Effects) {
+func (s *Sequencer) sendNext(now Time, fx *Effects) {
 	if s.inFlight {
 		return
 	}
@@ -78,7 +82,7 @@ func (s *sequencer) sendNext(now Time, fx *Effects) {
 	if s.call.Op != None {
 		return
 	}
-	if c, due := s.kind.ownChange(now); due {
+	if c, due := s.ownChange(now); due {
 		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
 	switch {
@@ -91,12 +95,32 @@ func (s *sequencer) sendNext(now Time, fx *Effects) {
 	case now >= s.contest.askTime(s.again):
 		s.again = false
 		s.cfg.Stats.Attempts.Inc()
-		s.sendNew(s.kind.ask(), fx)
+		s.sendNew(s.question(), fx)
+	}
+}
+
+// ownChange is a change that no caller asked for, if one is due.
+func (s *Sequencer) ownChange(now Time) (Change, bool) {
+	if s.unassigned != 0 && now >= s.giveAt {
+		return s.giveUnassigned(now), true
+	}
+	return s.permits.renewDue(now)
+}
+
+// question is the question for the waiters.
+func (s *Sequencer) question() Command {
+	switch s.Kind {
+	case LatchKind:
+		return askCount(&s.contest.queue)
+	case PermitKind:
+		return s.permits.ask(&s.contest.queue)
+	default:
+		return askTake(&s.contest.queue)
 	}
 }
 
 // sendNew sends a new call, under the next number.
-func (s *sequencer) sendNew(c Command, fx *Effects) {
+func (s *Sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
 	if c.Op == PermitTake { // its permits have numbers, too
@@ -107,7 +131,7 @@ func (s *sequencer) sendNew(c Command, fx *Effects) {
 }
 
 // send sends the call under way.
-func (s *sequencer) send(fx *Effects) {
+func (s *Sequencer) send(fx *Effects) {
 	s.inFlight = true
 	if Operations[s.call.Op].publishes {
 		s.rivals.notePublish()
@@ -116,30 +140,34 @@ func (s *sequencer) send(fx *Effects) {
 }
 
 // repeat sends a call without an answer again, or gives up.
-func (s *sequencer) repeat(now Time, fx *Effects) {
+func (s *Sequencer) repeat(now Time, fx *Effects) {
 	switch {
 	case s.unsure != 0 && now >= s.unsure+receiptTime:
 		s.endCall(Outcome{Why: Doubtful})
 	case now >= s.callAt:
-		if s.changes.n == 0 { // the same question, for those that wait now
-			s.kind.updateQuestion(&s.call)
+		switch {
+		case s.call.Op == Take: // for those that wait now
+			s.call.Args = TakeArgs{Runs: s.question().Args.Take().Runs, Resent: true}.Args()
+		case s.call.Op == PermitTake: // the permits that it may have taken have its ids
+			s.call.Args = PermitTakeArgs{N: s.call.Args.PermitTake().N, Resent: true}.Args()
 		}
 		s.send(fx)
 	}
 }
 
-// endCall ends the call without an answer.
-func (s *sequencer) endCall(out Outcome) {
-	if s.changes.n > 0 {
+// endCall ends the call without an answer. Permits of a semaphore that it took are lost, and those that a lease has end by it.
+func (s *Sequencer) endCall(out Outcome) {
+	switch {
+	case s.changes.n > 0:
 		s.changes.settle(out)
-	} else {
-		s.kind.dismissAsked()
+	case s.call.Op == Take:
+		s.contest.dismiss(s.cfg, out, func(w *Waiter) bool { return w.asked })
 	}
 	s.call = Command{}
 }
 
 // forget removes a waiter. The question may have been for more than the others want, and so may have taken nothing: Redis is asked again.
-func (s *sequencer) forget(w *Waiter) (waited bool) {
+func (s *Sequencer) forget(w *Waiter) (waited bool) {
 	waited = w.queued
 	s.again = s.again || waited && w.asked
 	s.contest.queue.remove(w)
@@ -147,13 +175,13 @@ func (s *sequencer) forget(w *Waiter) (waited bool) {
 }
 
 // Abandon ends the wait of a caller that gives up.
-func (s *sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
+func (s *Sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
 
 // Timeout ends the wait of a caller when its Until has passed.
-func (s *sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
+func (s *Sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
 
 // endWait answers a waiter. One that has its answer is left alone.
-func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+func (s *Sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if s.forget(w) {
 		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
 	}
@@ -161,29 +189,29 @@ func (s *sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 }
 
 // Subscribed handles the confirmation of the name's channel, which comes again after a reconnect, or its refusal.
-func (s *sequencer) Subscribed(now Time, refusal string, fx *Effects) {
+func (s *Sequencer) Subscribed(now Time, refusal string, fx *Effects) {
 	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
 	s.advance(now, fx)
 }
 
 // Drain dismisses all waiters. Changes that give something back are still sent.
-func (s *sequencer) Drain(now Time, fx *Effects) {
+func (s *Sequencer) Drain(now Time, fx *Effects) {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	s.advance(now, fx)
 }
 
 // Waiting is how many callers wait for the name.
-func (s *sequencer) Waiting() int { return int(s.contest.queue.n) }
+func (s *Sequencer) Waiting() int { return int(s.contest.queue.n) }
 
 // Message handles messages: a latch has changed, or there are permits.
-func (s *sequencer) Message(now Time, news News, fx *Effects) {
+func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	if s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0) {
 		s.hinted(now, fx)
 	}
 }
 
 // hinted handles a message. It counts as found nothing, until a caller is granted something.
-func (s *sequencer) hinted(now Time, fx *Effects) {
+func (s *Sequencer) hinted(now Time, fx *Effects) {
 	s.rivals.noteFound(now, false)
 	if now >= s.rivals.heedAt {
 		s.askAgain(now, fx)
@@ -194,30 +222,39 @@ func (s *sequencer) hinted(now Time, fx *Effects) {
 }
 
 // askAgain makes Redis be asked, because the answer may be yes now.
-func (s *sequencer) askAgain(now Time, fx *Effects) {
+func (s *Sequencer) askAgain(now Time, fx *Effects) {
 	s.again = true
 	s.advance(now, fx)
 }
 
-// Suspect is a change of the key by another program.
-func (s *sequencer) Suspect(now Time, fx *Effects) { s.askAgain(now, fx) }
+// Suspect is a change of the key by another program. All holds are verified.
+func (s *Sequencer) Suspect(now Time, fx *Effects) {
+	s.permits.suspect(now)
+	s.askAgain(now, fx)
+}
 
-// LinkUp is the end of an outage.
-func (s *sequencer) LinkUp(now Time, fx *Effects) {
+// LinkUp is the end of an outage. All holds are verified, too.
+func (s *Sequencer) LinkUp(now Time, fx *Effects) {
+	s.permits.endDue(now)
+	s.permits.suspect(now)
 	s.contest.askAt, s.callAt = min(s.contest.askAt, now), min(s.callAt, now)
 	s.tries, s.changes.tries = 0, 0
 	s.contest.endPauses(now)
 	s.askAgain(now, fx)
 }
 
-// Close dismisses all waiters, for good.
-func (s *sequencer) Close(now Time, fx *Effects) {
+// Close ends all holds and dismisses all waiters, for good.
+func (s *Sequencer) Close(now Time, fx *Effects) {
+	for _, p := range s.permits.held {
+		s.permits.lose(p, Closed)
+	}
 	s.rivals.subscription.close()
 	s.Drain(now, fx)
 }
 
 // Wake handles the alarm.
-func (s *sequencer) Wake(now Time, fx *Effects) {
+func (s *Sequencer) Wake(now Time, fx *Effects) {
+	s.permits.endDue(now)
 	if now >= Centuries {
 		s.settleAll()
 		return
@@ -229,7 +266,7 @@ func (s *sequencer) Wake(now Time, fx *Effects) {
 }
 
 // settleAll answers all callers that are left: the engine ends.
-func (s *sequencer) settleAll() {
+func (s *Sequencer) settleAll() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	if s.call.Op != None && s.changes.n > 0 && (s.inFlight || s.unsure != 0) {
 		s.endCall(Outcome{Why: Doubtful})
@@ -238,8 +275,14 @@ func (s *sequencer) settleAll() {
 }
 
 // NextAlarm is when the machine must be woken if no event comes before.
-func (s *sequencer) NextAlarm() Time {
-	at := s.rivals.linger
+func (s *Sequencer) NextAlarm() Time {
+	at := min(s.rivals.linger, s.permits.endAt)
+	if s.call.Op == None {
+		at = min(at, s.permits.renewAt)
+		if s.unassigned > 0 {
+			at = min(at, s.giveAt)
+		}
+	}
 	switch {
 	case s.inFlight:
 	case s.call.Op != None:
@@ -256,6 +299,7 @@ func (s *sequencer) NextAlarm() Time {
 }
 
 // Idle reports whether the machine has nothing to do and nothing to remember.
-func (s *sequencer) Idle() bool {
-	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed
+func (s *Sequencer) Idle() bool {
+	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed &&
+		s.unassigned == 0 && len(s.permits.held) == 0
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// What a sequencer does with the answer to its call.
+// What a Sequencer does with the answer to its call.
 
 // Answer handles the answer to the call: the call is settled, or sent again.
-func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
+func (s *Sequencer) Answer(now Time, c *Command, fx *Effects) {
 	s.inFlight = false
+	s.permits.noteAnswer(now, c)
 	if Operations[c.Op].publishes {
 		s.published(c)
 	}
@@ -37,13 +38,13 @@ func (s *sequencer) Answer(now Time, c *Command, fx *Effects) {
 }
 
 // answered handles an answer of the script.
-func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
+func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 	fault := c.Reply.Fault()
 	switch {
 	case s.changes.n == 0 && fault == scripts.None:
 		s.call = Command{}
 		s.again = s.again || s.unsure != 0 // the question that took something may have been for others
-		s.kind.admit(now, c, fx)
+		s.admit(now, c, fx)
 	case s.changes.n == 0:
 		s.unasked(now, c)
 	case fault != scripts.None && fault.Passing():
@@ -56,28 +57,76 @@ func (s *sequencer) answered(now Time, c *Command, fx *Effects) {
 	}
 }
 
-// refused handles an answer that the head of the queue cannot be granted what it wants: the waiters sleep until a message, or the poll cap.
-// ttl is when the first permit comes back if its hold is not renewed; negative: not known.
-func (s *sequencer) refused(now Time, ttl time.Duration, fx *Effects) {
+// admit handles the answer to the question: it grants waiters what they want, or refuses the head of the queue.
+func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
+	ttl := time.Duration(-1)
+	switch s.Kind {
+	case LatchKind:
+		s.admitAtZero(now, c)
+	case SemaphoreKind:
+		s.admitTaken(now, c)
+	default:
+		left, held := c.Reply.Held()
+		if !held {
+			s.admitPermits(now, c)
+			return
+		}
+		ttl = left
+	}
+	s.tries = 0
+	switch w := s.contest.queue.head; {
+	case w == nil:
+	case s.again || !w.asked: // Redis has not been asked for it
+		s.contest.askAt = now
+	default:
+		s.refused(now, w, ttl, fx)
+	}
+}
+
+// grant grants a waiter what it wants. False: its caller has gone.
+func (s *Sequencer) grant(now Time, w *Waiter) bool {
+	s.contest.queue.remove(w)
+	granted := s.cfg.Answer(w, Outcome{})
+	if granted {
+		s.cfg.Stats.Granted.Inc()
+		s.rivals.noteFound(now, true)
+	}
+	return granted
+}
+
+// refused handles an answer that w, the head of the queue, cannot be granted what it wants: the waiters sleep until a message, or the poll
+// cap. ttl is when the first permit comes back if its hold is not renewed; negative: not known.
+func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, fx *Effects) {
 	s.cfg.Stats.Waits.Inc()
-	s.tries, s.rivals.theirs.ends = 0, leaseEnd(now, ttl)
+	if want := w.N; w.Try { // it does not sleep, nor do those that ask only once and want as much
+		s.contest.dismiss(s.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
+			return w.Try && w.N >= want && (w.asked || s.Kind == PermitKind)
+		})
+		s.contest.askAt = now
+		return
+	}
+	s.rivals.theirs.ends = leaseEnd(now, ttl)
 	s.contest.answerWaiters(s.cfg, Outcome{Why: Taken, TTL: -1})
 	s.contest.askAt = now + s.cfg.sleep(ttl, s.cfg.LastID)
 	if s.rivals.missed {
 		s.rivals.missed, s.contest.askAt = false, min(s.contest.askAt, max(now, s.rivals.heedAt))
 	}
-	s.rivals.subscribe(&s.Entry, s.kind.channel(), fx)
+	channel := scripts.SemaphoreChannel
+	if s.Kind == LatchKind {
+		channel = scripts.LatchChannel
+	}
+	s.rivals.subscribe(&s.Entry, channel, fx)
 }
 
 // unasked handles a question that surely took nothing, because it did not run.
-func (s *sequencer) unasked(now Time, c *Command) {
+func (s *Sequencer) unasked(now Time, c *Command) {
 	s.call = Command{}
 	s.answerCallers(now, c)
 	s.contest.declined(now, s.cfg, c, &s.tries)
 }
 
 // unchanged handles a change that surely was not made. A lasting change is sent again.
-func (s *sequencer) unchanged(now Time, c *Command) {
+func (s *Sequencer) unchanged(now Time, c *Command) {
 	fault := c.Reply.Fault()
 	passing := c.Result == Again || c.Result == Answered && fault.Passing()
 	s.answerCallers(now, c)
@@ -97,7 +146,7 @@ func (s *sequencer) unchanged(now Time, c *Command) {
 }
 
 // unanswered handles a lost answer: the call is sent again until there is one.
-func (s *sequencer) unanswered(now Time, c *Command) {
+func (s *Sequencer) unanswered(now Time, c *Command) {
 	if s.unsure == 0 {
 		s.unsure = c.Sent
 		s.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still
@@ -108,18 +157,23 @@ func (s *sequencer) unanswered(now Time, c *Command) {
 }
 
 // unreplicated handles a call that ran, but that too few replicas acknowledged. What it took goes back.
-func (s *sequencer) unreplicated(now Time, c *Command) {
+func (s *Sequencer) unreplicated(now Time, c *Command) {
 	s.call = Command{}
 	if s.changes.n > 0 {
 		s.changes.settle(Outcome{Why: NotReplicated})
 		return
 	}
 	s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, Outcome{Why: NotReplicated})
-	s.kind.giveBack(c)
+	switch s.Kind {
+	case SemaphoreKind:
+		s.unassigned += int64(c.Reply)
+	case PermitKind:
+		s.permits.release(c.ID, c.Args.PermitTake().N, nil)
+	}
 }
 
 // answerCallers answers the callers that do not wait, after a call that surely did not run.
-func (s *sequencer) answerCallers(now Time, c *Command) {
+func (s *Sequencer) answerCallers(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
 		s.contest.dismiss(s.cfg, out, triesOnce)
@@ -134,12 +188,12 @@ func (s *sequencer) answerCallers(now Time, c *Command) {
 
 // doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault. A question writes even if it
 // only repeats what it took before, so the fault that writes are refused does not say what it took.
-func (s *sequencer) doubtful(now Time, fault scripts.Fault) bool {
+func (s *Sequencer) doubtful(now Time, fault scripts.Fault) bool {
 	return s.unsure != 0 && (now < lateAfter(s.unsure) || s.changes.n == 0 && fault.Passing())
 }
 
 // published handles the answer to an operation that publishes: its message is one of our own, if there was one.
-func (s *sequencer) published(c *Command) {
+func (s *Sequencer) published(c *Command) {
 	reply := c.Reply
 	if !c.ran() {
 		reply = 0
@@ -151,14 +205,14 @@ func (s *sequencer) published(c *Command) {
 
 // refusedLate handles a call that came to Redis too late. The answer has told the engine the server's clock, so the call is sent again at
 // once, and after a pause if that fails, too.
-func (s *sequencer) refusedLate(now Time, c *Command) {
+func (s *Sequencer) refusedLate(now Time, c *Command) {
 	out, pause := declinedOutcome(c, s.retries())
 	s.callAt = now + pause
 	s.contest.answerWaiters(s.cfg, out)
 }
 
 // retries counts the failures in a row of calls like the one under way.
-func (s *sequencer) retries() *retries {
+func (s *Sequencer) retries() *retries {
 	if s.changes.n > 0 {
 		return &s.changes.tries
 	}
@@ -166,7 +220,7 @@ func (s *sequencer) retries() *retries {
 }
 
 // pause is the pause before the next attempt at the call under way.
-func (s *sequencer) pause() time.Duration {
+func (s *Sequencer) pause() time.Duration {
 	pause := s.retries().next(s.cfg.LastID)
 	if s.changes.n > 0 && s.call.Lease > 0 {
 		return within(pause, s.call.Lease)
