@@ -58,7 +58,6 @@ func (s *Sequencer) admitPermits(now Time, c *Command) {
 	if ps.watch {
 		p.Next = c.Sent + c.Lease/3
 	}
-	s.contest.askAt = now
 	if now >= p.Deadline { // a grant that is read after its own deadline is not passed on
 		s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, overdue(now, c, c.Lease))
 		ps.release(p.ID, p.n, nil)

@@ -73,9 +73,12 @@ func (r *renewal) Settle(out Outcome) bool {
 // noteAnswer notes when a call left and came back. It warns the holders of holds that the call was to renew and did not, if their renewal is
 // overdue.
 func (ps *permits) noteAnswer(now Time, c *Command) {
-	ps.now, ps.sent = now, c.Sent
 	ps.endDue(now)
-	if c.Op != PermitRenew || c.Result == Answered && c.Reply.Fault() == scripts.None {
+	if c.Op != PermitRenew {
+		return
+	}
+	ps.now, ps.sent = now, c.Sent
+	if c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
 	for _, p := range ps.held {

@@ -59,6 +59,7 @@ func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 
 // admit handles the answer to the question: it grants waiters what they want, or refuses the head of the queue.
 func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
+	s.contest.askAt = now // unless the head is refused
 	ttl := time.Duration(-1)
 	switch s.Kind {
 	case LatchKind:
@@ -74,11 +75,7 @@ func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
 		ttl = left
 	}
 	s.tries = 0
-	switch w := s.contest.queue.head; {
-	case w == nil:
-	case s.again || !w.asked: // Redis has not been asked for it
-		s.contest.askAt = now
-	default:
+	if w := s.contest.queue.head; w != nil && w.asked && !s.again {
 		s.refused(now, w, ttl, fx)
 	}
 }
@@ -102,7 +99,6 @@ func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, fx *Effects)
 		s.contest.dismiss(s.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
 			return w.Try && w.N >= want && (w.asked || s.Kind == PermitKind)
 		})
-		s.contest.askAt = now
 		return
 	}
 	s.rivals.theirs.ends = leaseEnd(now, ttl)

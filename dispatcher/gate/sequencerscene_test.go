@@ -27,6 +27,14 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0
 			message
 			message                          -> take 5 5x1,`,
+		"Redis is asked at once for a caller who came while the one before was asked for": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1x1,
+			answer 0
+			message                          -> take 3 1x1,
+			b locks n 1
+			answer 1                         -> a: granted; take 4 1x1,`,
 		"a message that was taken for that of a release that was refused": `
 			a locks n 5                      -> take 1 5x1,
 			answer 0                         -> subscribe redisson_sc:{stock}
