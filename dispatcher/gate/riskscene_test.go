@@ -143,6 +143,12 @@ func TestRiskScenes(t *testing.T) {
 			after 600ms                      -> (253ms) permit renew 4 1,2,1000; 1s
 			lost                             -> a at risk: doubtful
 			a unlocks`},
+		{"permits with just half of their lease left", PermitKind, `
+			a locks n 2                      -> permit take 1 1s n 2
+			answer 1                         -> a: granted until 990ms
+			after 490ms                      -> (333ms) permit renew 3 1,2,1000; 1s
+			lost                             -> a at risk: doubtful
+			a unlocks`},
 	} {
 		t.Run(s.name, func(t *testing.T) { playScene(t, s.kind, s.text) })
 	}
