@@ -28,7 +28,7 @@ func fleets() (works []work) {
 	for _, inside := range fleetInside {
 		doing, suffix := "nothing inside", ""
 		if inside > 0 {
-			doing, suffix = fmt.Sprintf("%v inside", inside), fmt.Sprintf("-%v", inside)
+			doing, suffix = fmt.Sprintf("%d ms inside", inside.Milliseconds()), fmt.Sprintf("-%v", inside)
 		}
 		for _, n := range fleetCallers {
 			w := work{Fleet: true, Hot: 1, Inside: inside, Processes: n, Callers: 1, Title: fmt.Sprintf("one name, %d processes with one caller each, %s", n, doing)}
@@ -81,10 +81,10 @@ func (w work) heading() string {
 }
 
 const fleetToRead = `
-Where each caller has a process or a client of its own, *handed over* are the pairs that came after one of another caller; the others are of callers
-that took the lock again before it could be had elsewhere. Per hand-over, *scripts* are calls of scripts, *messages* what was published (Redis does not count the
-invalidations that wake rueidislock), *commands* all that Redis executed, those inside scripts too. Redisson does not count hand-overs. Callers that still waited at
-the end count in *longest wait*.
+Where each caller has a process or a client of its own, *hand-overs/s* are the pairs that came after one of another caller; the others are of callers that took the
+lock again before it could be had elsewhere. Per hand-over, *scripts* are calls of scripts, *messages* what was published (Redis does not count the invalidations that
+wake rueidislock), *commands* all that Redis executed, those inside scripts too. Redisson does not count hand-overs. Callers that still waited at the end
+count in *longest wait*.
 `
 
 // perHandover relates what there was per pair to hand-overs; 0: there was none.
@@ -99,7 +99,7 @@ func (r Result) perHandover(perPair float64) float64 {
 func fleetChart(entries []entry, summaries []Summary) chart.Chart {
 	c := chart.Chart{
 		Title: "Commands in Redis per hand-over", Dots: true, XLabel: "processes that want the lock",
-		Note: fmt.Sprintf("One lock that is held for %v. Less is better.", fleetDrawn),
+		Note: fmt.Sprintf("One lock that is held for %d ms. Less is better.", fleetDrawn.Milliseconds()),
 	}
 	for _, e := range entries {
 		line := chart.Line{Name: e.title, Colour: len(c.Lines) + 1}
@@ -129,7 +129,7 @@ func fleetChart(entries []entry, summaries []Summary) chart.Chart {
 func fleetColumns() []column {
 	return []column{
 		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
-		{"handed over", func(s Summary) string { return percent(s.Median.Handovers) }},
+		{"hand-overs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median * s.Median.Handovers) }},
 		{"scripts", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Scripts)) }},
 		{"messages", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Messages)) }},
 		{"commands", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Executed)) }},

@@ -71,6 +71,24 @@ func TestMeterCatchesABrokenLock(t *testing.T) {
 	})
 }
 
+func TestAHandOverIsAPairAfterOneOfAnotherCaller(t *testing.T) {
+	m := testMeter(t, 2)
+	for _, i := range []int{0, 0, 1, 1, 1, 0} {
+		c := &m.callers[i]
+		c.hot = 0
+		c.begin()
+		c.inside()
+		c.end(nil)
+	}
+	r := newResult(allWorks[0], entry{}, 1, measurement{samples: []sample{m.stop()}}, nil)
+	if want := 3.0 / 6; r.Handovers != want { // the first one came after nobody's
+		t.Errorf("%g hand-overs per pair, want %g", r.Handovers, want)
+	}
+	if commands := r.perHandover(20); commands != 40 {
+		t.Errorf("20 commands per pair are %g per hand-over, want 40", commands)
+	}
+}
+
 func TestOnlyTheMeasuredPartCounts(t *testing.T) {
 	m := newMeter(1, names{prefix: "abcdefg:"}, testShared(t))
 	pair := func() {
