@@ -18,11 +18,14 @@ type caller struct {
 	// Owned by whoever runs the caller's current call.
 	hot     int // the hot name it wants, or notHot
 	calls   uint64
-	entered int // how often inside ran in this call
+	entered int  // how often inside ran in this call
+	passed  bool // another caller had the hot name before
 
 	since atomic.Int64 // when it began to wait, by meter.now; 0: it does not wait
-	pairs atomic.Int64 // while measuring
-	_     [56]byte     // the next caller counts in another cache line
+	// While measuring.
+	pairs     atomic.Int64
+	handovers atomic.Int64 // of these pairs, those whose hot name another caller had before
+	_         [40]byte     // the next caller counts in another cache line
 }
 
 const (
@@ -64,7 +67,10 @@ func (c *caller) enter() {
 	if !c.meter.shared.enter(c.hot) {
 		c.meter.violate("two callers held one name at once")
 	}
-	if c.calls%yieldEvery == 0 {
+	c.passed = c.meter.shared.passed(c.hot, int64(c.meter.process)<<32+int64(c.index)+1)
+	if c.meter.inside > 0 {
+		time.Sleep(c.meter.inside)
+	} else if c.calls%yieldEvery == 0 {
 		runtime.Gosched()
 	}
 	c.meter.shared.leave(c.hot)
@@ -82,11 +88,14 @@ func (c *caller) end(err error) {
 	}
 	if c.meter.is(measuring) {
 		c.pairs.Add(1)
+		if c.passed {
+			c.handovers.Add(1)
+		}
 	}
 }
 
-// driveBlocking runs the callers, a goroutine each, until the meter says stop.
-func driveBlocking(contestant Contestant, hot int) loadDriver {
+// driveBlocking runs the callers, a goroutine each, until the meter says stop. of gives a caller's contestant.
+func driveBlocking(of func(caller int) Contestant, hot int) loadDriver {
 	return func(ctx context.Context, m *meter) error {
 		var wg sync.WaitGroup
 		for i := range m.callers {
@@ -94,6 +103,7 @@ func driveBlocking(contestant Contestant, hot int) loadDriver {
 			if hot > 0 {
 				c.hot = i % hot
 			}
+			contestant := of(i)
 			wg.Go(func() {
 				for !m.is(stopped) {
 					err := contestant.Pair(ctx, c.begin(), c.inside)

@@ -43,6 +43,7 @@ type sample struct {
 	Seconds     float64
 	Pairs       int64
 	CallerPairs []int64
+	Handovers   int64 // of these pairs, those whose hot name another caller had before
 	Waits       figures.Histogram
 	Usage       usage.Usage
 	Goroutines  int
@@ -86,7 +87,9 @@ func serveParent(parent *child.Link) error {
 	if e.drive != nil {
 		callers = 0 // it makes its own load
 	}
-	return measureLoad(parent, drive, newMeter(callers, names{prefix: spec.Prefix}, memory), spec.Process)
+	m := newMeter(callers, names{prefix: spec.Prefix}, memory)
+	m.inside, m.process = w.Inside, spec.Process
+	return measureLoad(parent, drive, m)
 }
 
 // openLoad opens the contestant and picks how its callers call.
@@ -94,6 +97,9 @@ func openLoad(e entry, w work, spec childSpec) (drive loadDriver, leave func(), 
 	if e.drive != nil {
 		drive, err = e.drive(spec.URL)
 		return drive, func() {}, err
+	}
+	if w.Fleet {
+		return openFleet(e, w, spec.URL)
 	}
 	contestant := e.open(w)
 	if err := contestant.Open(spec.URL); err != nil {
@@ -110,13 +116,13 @@ func openLoad(e entry, w work, spec childSpec) (drive loadDriver, leave func(), 
 		}
 		drive = driveAsync(async)
 	default:
-		drive = driveBlocking(contestant, w.Hot)
+		drive = driveBlocking(func(int) Contestant { return contestant }, w.Hot)
 	}
 	return drive, contestant.Close, nil
 }
 
 // measureLoad lets the load run and follows the parent's words.
-func measureLoad(parent *child.Link, drive loadDriver, m *meter, process int) error {
+func measureLoad(parent *child.Link, drive loadDriver, m *meter) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -128,7 +134,7 @@ func measureLoad(parent *child.Link, drive loadDriver, m *meter, process int) er
 	if err := expect(parent, stopWord); err != nil {
 		return err
 	}
-	measured := m.stop(process)
+	measured := m.stop()
 	// Callers that sleep between tries need the cancel; those that hold a lock give it back first.
 	cancelled := time.AfterFunc(farewell/4, cancel)
 	defer cancelled.Stop()

@@ -50,7 +50,7 @@ type loadDriver func(ctx context.Context, m *meter) error
 // contestants lists who takes part, in the order of their turns.
 func contestants() []entry {
 	all := slices.Clone(ours())
-	return append(all, rueidislockEntry, redislockEntry, redislockAutoPipelineEntry, redsyncEntry,
+	return append(all, rueidislockEntry, redislockEntry, redislockEachMsEntry, redislockAutoPipelineEntry, redsyncEntry,
 		rawSequenceEntry, rawClaimEntry, pipelineEntry, pipelineManyEntry, redisBenchmarkEntry)
 }
 

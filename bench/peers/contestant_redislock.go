@@ -18,7 +18,17 @@ var (
 		lacks:    redislockLacks,
 		title:    "redislock",
 		commands: []string{"hello"},
-		open:     func(work) Contestant { return &redisLock{} },
+		open:     func(work) Contestant { return &redisLock{again: backOff} },
+	}
+	redislockEachMsEntry = entry{
+		name:     "redislock 1ms",
+		module:   "github.com/bsm/redislock",
+		settings: "as redislock, but each waiter polls each millisecond",
+		lacks:    redislockLacks,
+		title:    "redislock, each ms",
+		commands: []string{"hello"},
+		open:     func(work) Contestant { return &redisLock{again: eachMillisecond} },
+		takes:    func(w work) bool { return w.Fleet && w.Kind == "" },
 	}
 	redislockAutoPipelineEntry = entry{
 		name:     "redislock+ap",
@@ -27,12 +37,14 @@ var (
 		lacks:    redislockLacks + "; contexts are not heeded once a command is queued",
 		title:    "redislock, pipelined",
 		commands: []string{"hello"},
-		open:     func(work) Contestant { return &redisLock{autoPipeline: true} },
+		open:     func(work) Contestant { return &redisLock{autoPipeline: true, again: backOff} },
+		takes:    func(w work) bool { return w.Load == blocking && w.Kind == "" && !w.Fleet }, // a lone caller has nothing to pipeline
 	}
 )
 
-// redisLock polls: the back-off says when a refused caller asks again.
+// redisLock polls.
 type redisLock struct {
+	again        func() redislock.RetryStrategy // when a refused caller asks again
 	autoPipeline bool
 	client       *redis.Client
 	locker       *redislock.Client
@@ -58,14 +70,18 @@ func (r *redisLock) Open(url string) error {
 
 // Pair lets Obtain wait as long as the lease, which it does by itself when ctx has no deadline: that is longWait.
 func (r *redisLock) Pair(ctx context.Context, name string, inside func()) error {
-	lock, err := r.locker.Obtain(ctx, name, lease, &redislock.Options{
-		RetryStrategy: redislock.ExponentialBackoff(16*time.Millisecond, 250*time.Millisecond),
-	})
+	lock, err := r.locker.Obtain(ctx, name, lease, &redislock.Options{RetryStrategy: r.again()})
 	if err != nil {
 		return err
 	}
 	inside()
 	return lock.Release(ctx)
 }
+
+func backOff() redislock.RetryStrategy {
+	return redislock.ExponentialBackoff(16*time.Millisecond, 250*time.Millisecond)
+}
+
+func eachMillisecond() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) }
 
 func (r *redisLock) Close() { r.client.Close() }

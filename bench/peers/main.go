@@ -11,6 +11,7 @@
 //     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
 //   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
 //     the waiting times; shared.go catches two holders of one name, also across processes.
+//   - fleet.go is the works of many processes that want one name, with their tables.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go and redisbenchmark.go.
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
 //     tables of markdown.go and the pictures of plot.go. "go test -run Results . -update" draws both anew from results.json.
@@ -25,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,7 +103,7 @@ func parseFlags(args []string) (options, error) {
 	opts := options{warmUp: 500 * time.Millisecond, warmUpJIT: redissonWarmUp}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
 	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
-	works := flags.String("work", "all", "comma-separated `works`, from the list below; all: those of plain locks")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks but fleets")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
@@ -129,7 +131,7 @@ func parseFlags(args []string) (options, error) {
 	var err error
 	offered := allWorks
 	if *works == "all" {
-		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" })
+		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" || w.Fleet })
 	}
 	if opts.works, err = choose(*works, offered, func(w work) string { return w.ID }); err != nil {
 		return options{}, fmt.Errorf("--work: %w", err)
@@ -144,26 +146,30 @@ func parseFlags(args []string) (options, error) {
 	return opts, nil
 }
 
-// choose picks the named items in their own order; "all" picks every one.
+// choose picks the items that have a name or a pattern for it in the list, in their own order; "all" picks every one.
 func choose[T any](list string, items []T, name func(T) string) ([]T, error) {
 	if list == "all" {
 		return items, nil
 	}
-	wanted := make(map[string]bool)
+	chosen := make([]bool, len(items))
 	for one := range strings.SplitSeq(list, ",") {
-		wanted[strings.TrimSpace(one)] = true
-	}
-	var chosen []T
-	for _, item := range items {
-		if wanted[name(item)] {
-			chosen = append(chosen, item)
-			delete(wanted, name(item))
+		known := false
+		for i, item := range items {
+			if fits, err := path.Match(strings.TrimSpace(one), name(item)); err == nil && fits {
+				chosen[i], known = true, true
+			}
+		}
+		if !known {
+			return nil, fmt.Errorf("there is no %q; -h lists what there is", one)
 		}
 	}
-	for unknown := range wanted {
-		return nil, fmt.Errorf("there is no %q; -h lists what there is", unknown)
+	var all []T
+	for i, item := range items {
+		if chosen[i] {
+			all = append(all, item)
+		}
 	}
-	return chosen, nil
+	return all, nil
 }
 
 // defaultOut is this module's results folder, whether the program runs in the module or at the top of the project.
@@ -188,6 +194,7 @@ func explain(flags *flag.FlagSet) {
   peers --work hot-64,hot-2p --only wheellock,rueidislock
   peers --redisson JAR --away 500us --only wheellock,redisson --work handover,handover-fenced,handover-fair
                                              hand-overs by three kinds of locks, with Redis 0.5 ms away
+  peers --work 'fleet-*-32*' --rounds 1      32 processes that want one name, by every kind of lock
   taskset -c 1 peers --redis-cpu 0 --work distinct-1    contestants on one processor, Redis on another
   peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"
                                              servers side by side; ratios are against the first
@@ -203,8 +210,12 @@ Flags:
 	flags.PrintDefaults()
 	fmt.Fprintln(out, "\nWorks:")
 	for _, w := range allWorks {
-		fmt.Fprintf(out, "  %-15s %s\n", w.ID, w.Title)
+		if !w.Fleet {
+			fmt.Fprintf(out, "  %-15s %s\n", w.ID, w.Title)
+		}
 	}
+	fmt.Fprintf(out, "  %-15s %s\n", "fleet-KIND-N", fmt.Sprintf("one name, N processes %v with one caller each; from %d on they are clients in one process", fleetCallers, fleetInOne))
+	fmt.Fprintf(out, "  %-15s %s\n", "fleet-KIND-N-5ms", "the same with 5 ms inside; KIND: mutex, which rivals do too, fenced, fair, write, semaphore, permit")
 	fmt.Fprintln(out, "\nContestants:")
 	for _, e := range contestants() {
 		fmt.Fprintf(out, "  %-15s %s\n", e.name, e.settings)

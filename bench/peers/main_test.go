@@ -41,6 +41,16 @@ func TestFlags(t *testing.T) {
 			t.Errorf("works %v, want %v", got, want)
 		}
 	})
+	t.Run("take patterns, and each work once", func(t *testing.T) {
+		opts, err := parseFlags([]string{"--work", "fleet-*-32,fleet-mutex-*,hot-2p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ids(opts.works)
+		if first := []string{"hot-2p", "fleet-mutex-2-5ms", "fleet-mutex-8-5ms"}; len(got) != 1+2*len(fleetCallers)+len(fleetKinds)-1 || !slices.Equal(got[:3], first) {
+			t.Errorf("works %v", got)
+		}
+	})
 	t.Run("take one server or several", func(t *testing.T) {
 		for _, servers := range [][]string{nil, {"redis-server"}, {"redis-server --io-threads 2", "/opt/valkey-server"}} {
 			var args []string
@@ -57,7 +67,7 @@ func TestFlags(t *testing.T) {
 		}
 	})
 	t.Run("refuse what is not in the lists", func(t *testing.T) {
-		for _, args := range [][]string{{"--work", "hot-65"}, {"--only", "etcd"}, {"--rounds", "0"}, {"--for", "-1s"}, {"distinct-1"}} {
+		for _, args := range [][]string{{"--work", "hot-65"}, {"--work", "hot-2p,fleet-*-33"}, {"--only", "etcd"}, {"--rounds", "0"}, {"--for", "-1s"}, {"distinct-1"}} {
 			if _, err := parseFlags(args); err == nil {
 				t.Errorf("%v was taken", args)
 			}

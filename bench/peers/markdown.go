@@ -10,19 +10,18 @@ import (
 )
 
 // markdown is the report for people.
-func (r *report) markdown(drawn []string) string {
+func (r *report) markdown(pictures []drawn) string {
 	out := &figures.Page{}
 	fmt.Fprintf(out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
+	if slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) }) {
+		out.WriteString(fleetToRead)
+	}
 	for _, p := range pictures {
-		if slices.Contains(drawn, p.file) {
-			fmt.Fprintf(out, "\n![%s](%s)\n", p.title, p.file)
-		}
+		fmt.Fprintf(out, "\n![%s](%s)\n", p.title, p.file)
 	}
-	for _, w := range r.works {
-		r.writeWork(out, w)
-	}
+	r.writeWorks(out)
 	r.writeContestants(out)
 	r.writeTrouble(out)
 	return out.String()
@@ -41,28 +40,38 @@ type column struct {
 	cell  func(Summary) string
 }
 
-func (r *report) writeWork(out *figures.Page, w work) {
-	columns := r.columns(w)
-	begun := false
-	for _, s := range r.Summaries {
-		if s.Work != w.ID {
-			continue
-		}
-		var titles []string
-		var cells []any
-		for _, c := range columns {
-			cell := "void"
-			if s.Rounds > 0 {
-				cell = c.cell(s)
+// writeWorks writes the tables. Works with the same heading stand in one.
+func (r *report) writeWorks(out *figures.Page) {
+	begun := ""
+	for _, w := range r.works {
+		for _, s := range r.Summaries {
+			if s.Work == w.ID {
+				r.writeRow(out, w, s, w.heading() != begun)
+				begun = w.heading()
 			}
-			titles, cells = append(titles, c.title), append(cells, cell)
 		}
-		if !begun {
-			out.Table(fmt.Sprintf("## %s: %s", w.ID, w.Title), figures.Right, titles...)
-			begun = true
-		}
-		out.Row(on(s.Contestant, s.Server), cells...)
 	}
+}
+
+// writeRow writes what a contestant made of a work, the first row of a table with its head.
+func (r *report) writeRow(out *figures.Page, w work, s Summary, first bool) {
+	var titles []string
+	var cells []any
+	for _, c := range r.columns(w) {
+		cell := "void"
+		if s.Rounds > 0 {
+			cell = c.cell(s)
+		}
+		titles, cells = append(titles, c.title), append(cells, cell)
+	}
+	if first {
+		out.Table("## "+w.heading(), figures.Right, titles...)
+	}
+	who := on(s.Contestant, s.Server)
+	if w.Fleet && w.Kind != "" {
+		who += ", " + w.Kind
+	}
+	out.Row(who, cells...)
 }
 
 // columns are those that say something about the work.
@@ -71,6 +80,9 @@ func (r *report) columns(w work) []column {
 		{"wait p50", func(s Summary) string { return microseconds(s.WaitP50.Median) }},
 		{"p99", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
 		{"max", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
+	}
+	if w.Fleet {
+		return fleetColumns()
 	}
 	if w.Load == handover {
 		return append(waits,
@@ -119,6 +131,9 @@ func (r *report) timesRaw(s Summary) string {
 func (r *report) writeContestants(out *figures.Page) {
 	out.Table("## Contestants", figures.Left, "version", "set up", "does not do")
 	for _, e := range r.entries {
+		if !slices.ContainsFunc(r.Summaries, func(s Summary) bool { return s.Contestant == e.name }) {
+			continue
+		}
 		out.Row(e.name, cmp.Or(r.Environment.Modules[e.module], "-"), e.settings, e.lacks)
 	}
 }

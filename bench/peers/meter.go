@@ -24,6 +24,8 @@ type meter struct {
 	born    time.Time // the zero of now
 	shared  shared
 	names   names
+	inside  time.Duration // that a caller keeps the lock
+	process int           // which of those of the turn this is
 	waits   waits
 	callers []caller
 	pairs   atomic.Int64 // of load that has no callers
@@ -75,11 +77,11 @@ func (m *meter) start() {
 
 // stop ends the measured part. Callers that still wait at that moment count with the time they have waited so far:
 // without them a starved caller would not be seen at all.
-func (m *meter) stop(process int) sample {
+func (m *meter) stop() sample {
 	m.phase.Store(int32(stopped))
 	now := m.now()
 	out := sample{
-		Process: process, Seconds: time.Since(m.began).Seconds(), Usage: usage.Now(), Goroutines: runtime.NumGoroutine(),
+		Process: m.process, Seconds: time.Since(m.began).Seconds(), Usage: usage.Now(), Goroutines: runtime.NumGoroutine(),
 		Pairs: m.pairs.Load(), Failed: m.failed.Load(), Lost: m.lost.Load(), Broken: m.broken.Load(),
 	}
 	m.used.MaxRSS = 0 // it counts from the start of the process
@@ -88,6 +90,7 @@ func (m *meter) stop(process int) sample {
 		pairs := m.callers[i].pairs.Load()
 		out.Pairs += pairs
 		out.CallerPairs = append(out.CallerPairs, pairs)
+		out.Handovers += m.callers[i].handovers.Load()
 		if since := m.callers[i].since.Load(); since > 0 {
 			m.waits.record(i, time.Duration(now-since))
 		}

@@ -55,7 +55,7 @@ func TestMeterCatchesABrokenLock(t *testing.T) {
 		c.begin()
 		c.inside()
 		c.end(nil)
-		one := m.stop(0)
+		one := m.stop()
 		result := newResult(allWorks[0], entry{name: "broken"}, 1, measurement{samples: []sample{one}}, nil)
 		if one.Broken != 1 || !strings.Contains(result.Void, "NO EXCLUSION") {
 			t.Errorf("broken %d times, void for %q", one.Broken, result.Void)
@@ -65,10 +65,28 @@ func TestMeterCatchesABrokenLock(t *testing.T) {
 		m := testMeter(t, 1)
 		m.callers[0].begin()
 		m.callers[0].end(nil)
-		if one := m.stop(0); one.Broken != 1 {
+		if one := m.stop(); one.Broken != 1 {
 			t.Errorf("broken %d times, want 1", one.Broken)
 		}
 	})
+}
+
+func TestAHandOverIsAPairAfterOneOfAnotherCaller(t *testing.T) {
+	m := testMeter(t, 2)
+	for _, i := range []int{0, 0, 1, 1, 1, 0} {
+		c := &m.callers[i]
+		c.hot = 0
+		c.begin()
+		c.inside()
+		c.end(nil)
+	}
+	r := newResult(allWorks[0], entry{}, 1, measurement{samples: []sample{m.stop()}}, nil)
+	if want := 3.0 / 6; r.Handovers != want { // the first one came after nobody's
+		t.Errorf("%g hand-overs per pair, want %g", r.Handovers, want)
+	}
+	if commands := r.perHandover(20); commands != 40 {
+		t.Errorf("20 commands per pair are %g per hand-over, want 40", commands)
+	}
 }
 
 func TestOnlyTheMeasuredPartCounts(t *testing.T) {
@@ -82,7 +100,7 @@ func TestOnlyTheMeasuredPartCounts(t *testing.T) {
 	m.start()
 	pair()
 	pair()
-	one := m.stop(0)
+	one := m.stop()
 	pair()
 	if one.Pairs != 2 || one.Waits.Count() != 2 {
 		t.Errorf("%d pairs and %d waits, want 2 and 2", one.Pairs, one.Waits.Count())
@@ -96,7 +114,7 @@ func TestAStarvedCallerIsSeen(t *testing.T) {
 		m.start()
 		m.callers[1].begin() // and never granted
 		time.Sleep(2 * time.Second)
-		one := m.stop(0)
+		one := m.stop()
 		if got := one.Waits.Percentile(100).Round(10 * time.Millisecond); got != 2*time.Second {
 			t.Errorf("longest wait %v, want 2s", got)
 		}
@@ -125,7 +143,7 @@ func TestALostHandOverCountsOnceAndTheWaiterAsksAgain(t *testing.T) {
 		synctest.Wait()
 		m.shared.word(wordReleased).Store(time.Now().UnixNano()) // the other process lets go
 		time.Sleep(5 * lostAfter)
-		one := m.stop(0)
+		one := m.stop()
 		cancel()
 		synctest.Wait()
 		if one.Lost != 1 || one.Waits.Count() != 1 || contestant.asked != 2 {

@@ -38,19 +38,25 @@ var pictures = []picture{
 	},
 }
 
-// drawPictures writes the pictures for which there are figures and answers their file names. There are none of several servers.
-func drawPictures(folder string, entries []entry, summaries []Summary) (files []string, err error) {
+// drawn is a picture as a file.
+type drawn struct{ file, title, svg string }
+
+// drawPictures writes the pictures for which there are figures. There are none of several servers.
+func drawPictures(folder string, entries []entry, summaries []Summary) (all []drawn, err error) {
 	for _, p := range pictures {
-		bars := p.bars(entries, summaries)
-		if len(bars.Bars) == 0 {
-			continue
+		if bars := p.bars(entries, summaries); len(bars.Bars) > 0 {
+			all = append(all, drawn{p.file, p.title, bars.SVG()})
 		}
-		if err := os.WriteFile(filepath.Join(folder, p.file), []byte(bars.SVG()), 0o644); err != nil {
-			return files, err
-		}
-		files = append(files, p.file)
 	}
-	return files, nil
+	if fleets := fleetChart(entries, summaries); len(fleets.Lines) > 0 {
+		all = append(all, drawn{"fleet.svg", fleets.Title, fleets.Picture()})
+	}
+	for _, one := range all {
+		if err := os.WriteFile(filepath.Join(folder, one.file), []byte(one.svg), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // bars are those of the libraries whose figure is known, the best first. Times differ by factors of a thousand, so their axis is

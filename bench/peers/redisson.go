@@ -28,7 +28,9 @@ func redissonEntry(jar string) entry {
 		measure: func(ctx context.Context, s *session) (measurement, error) {
 			return runRedisson(ctx, s, jar)
 		},
-		takes: func(w work) bool { return w.Load == handover || w.Load == blocking && w.Hot <= 1 },
+		takes: func(w work) bool {
+			return w.Load == handover || w.Load == blocking && w.Hot <= 1 && w.Inside == 0 && w.Processes <= redissonProcesses && !w.together()
+		},
 	}
 }
 
@@ -38,6 +40,8 @@ const (
 	// redissonWarmUp is before a turn, for the JIT. After 10,000 pairs of a hot name its hand-overs do not get faster any more;
 	// hand-overs alone, which are few a second, still did after 16 s.
 	redissonWarmUp = 10 * time.Second
+	// redissonProcesses is how many JVMs start on two processors before redissonPatience ends.
+	redissonProcesses = 8
 	// redissonMemory is the shared memory in its process.
 	redissonMemory = "/dev/fd/3"
 )

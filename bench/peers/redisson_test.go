@@ -72,7 +72,7 @@ func TestRedisson(t *testing.T) {
 			t.Errorf("%d of %d holds were found to be beside another", one.Broken, one.Pairs)
 		}
 	})
-	for _, id := range []string{"hot-2p", "handover", "handover-fenced", "handover-fair"} {
+	for _, id := range []string{"hot-2p", "handover", "handover-fenced", "handover-fair", "fleet-semaphore-2"} {
 		t.Run(id, func(t *testing.T) {
 			w, _ := workNamed(id)
 			e := redissonEntry(jar)

@@ -62,11 +62,11 @@ func (r *report) write(screen io.Writer, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	files, err := drawPictures(folder, r.entries, r.Summaries)
+	pictures, err := drawPictures(folder, r.entries, r.Summaries)
 	if err != nil {
 		return fmt.Errorf("drawing: %w", err)
 	}
-	tables := r.markdown(files)
+	tables := r.markdown(pictures)
 	if _, err := io.WriteString(screen, tables); err != nil {
 		return err
 	}

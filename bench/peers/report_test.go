@@ -93,6 +93,35 @@ func TestReport(t *testing.T) {
 	}
 }
 
+func TestFleetsOfOneSizeStandInOneTable(t *testing.T) {
+	turn := func(work string, per float64) Result {
+		return Result{Work: work, Contestant: "wheellock", Round: 1, PairsPerSecond: 100, Handovers: 0.5, Scripts: per, Executed: 10 * per}
+	}
+	opts := options{rounds: 1, length: time.Second, base: "rueidislock", works: allWorks, entries: contestants()}
+	r := newReport(opts, []*server{{name: "Redis 7.0.15"}}, []Result{
+		turn("fleet-mutex-2-5ms", 1), turn("fleet-write-2-5ms", 2), turn("fleet-mutex-256-5ms", 3),
+	})
+	folder := t.TempDir()
+	var screen strings.Builder
+	if err := r.write(&screen, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n| wheellock | 100 | 50 | 2.00 | - | 20.0 | - |", "|\n| wheellock, write | 100 | 50 | 4.00 |", "(fleet.svg)", "has a process or a client of its own"} {
+		if !strings.Contains(screen.String(), want) {
+			t.Errorf("the tables do not say %q:\n%s", want, &screen)
+		}
+	}
+	picture, err := os.ReadFile(filepath.Join(folder, "fleet.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<title>wheellock: 20.0</title>", "<title>wheellock: 60.0</title>"} {
+		if !bytes.Contains(picture, []byte(want)) {
+			t.Errorf("the picture does not say %q", want)
+		}
+	}
+}
+
 func TestFiguresArePlain(t *testing.T) {
 	for value, want := range map[float64]string{0: "-", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := thousands(value); got != want {
@@ -108,7 +137,18 @@ func TestFiguresArePlain(t *testing.T) {
 
 // The pictures and tables in results are those of its figures: what is changed in the drawing is drawn again with -update.
 func TestResultsAreDrawnAsTheyStand(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("results", "results.json"))
+	for folder, files := range map[string][]string{
+		"results":       {"results.md", "distinct.svg", "wait.svg", "handover.svg"},
+		"results/fleet": {"results.md", "fleet.svg"},
+	} {
+		drawAnew(t, folder, files)
+	}
+}
+
+// drawAnew compares the files of a folder with what its results.json gives.
+func drawAnew(t *testing.T, results string, files []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(results, "results.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +160,12 @@ func TestResultsAreDrawnAsTheyStand(t *testing.T) {
 	if err := r.write(io.Discard, folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"results.md", "distinct.svg", "wait.svg", "handover.svg"} {
+	for _, file := range files {
 		got, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("results", file)
+		path := filepath.Join(results, file)
 		if *update {
 			if err := os.WriteFile(path, got, 0o600); err != nil {
 				t.Fatal(err)

@@ -25,8 +25,12 @@ type Result struct {
 	JainProcesses  float64            `json:"jain_processes,omitempty"` // likewise
 	ClientCPU      float64            `json:"client_cpu_us_per_pair"`
 	RedisCPU       float64            `json:"redis_cpu_us_per_pair"`
-	Commands       float64            `json:"commands_per_pair"`        // that the client sent
-	Calls          map[string]float64 `json:"calls_per_pair,omitempty"` // by command, also inside scripts
+	Commands       float64            `json:"commands_per_pair"`            // that the client sent
+	Calls          map[string]float64 `json:"calls_per_pair,omitempty"`     // by command, also inside scripts
+	Executed       float64            `json:"executed_per_pair,omitempty"`  // all these commands together
+	Scripts        float64            `json:"scripts_per_pair,omitempty"`   // calls of scripts
+	Messages       float64            `json:"messages_per_pair,omitempty"`  // published
+	Handovers      float64            `json:"handovers_per_pair,omitempty"` // hot names: pairs whose name another caller had before
 	NetIn          float64            `json:"bytes_to_redis_per_pair"`
 	NetOut         float64            `json:"bytes_from_redis_per_pair"`
 	Allocations    float64            `json:"allocations_per_pair"`
@@ -86,7 +90,11 @@ func (r *Result) perPair(pairs float64, client sample, redis resp.Counters, comm
 	r.NetIn, r.NetOut = float64(redis.NetIn)/pairs, float64(redis.NetOut)/pairs
 	r.Commands = float64(sent(redis, commands)) / pairs
 	r.Calls = make(map[string]float64)
+	r.Handovers = float64(client.Handovers) / pairs
+	r.Scripts = float64(sent(redis, nil)) / pairs
+	r.Messages = float64(redis.Commands["publish"]+redis.Commands["spublish"]) / pairs
 	for command, calls := range redis.Commands {
+		r.Executed += float64(calls) / pairs
 		r.Calls[command] = math.Round(float64(calls)/pairs*1000) / 1000
 	}
 }

@@ -23,7 +23,8 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p", "handover", "handover-fenced", "handover-fair"} {
+	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p", "handover", "handover-fenced", "handover-fair",
+		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2"} {
 		w, _ := workNamed(id)
 		opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
 		server := near
@@ -64,6 +65,9 @@ func checkTurn(t *testing.T, turn session, measure func(*session) (measurement, 
 	}
 	if r.Commands <= 0 || r.RedisCPU <= 0 || r.ClientCPU <= 0 {
 		t.Errorf("no cost was measured: %+v", r)
+	}
+	if turn.work.Fleet && turn.entry.name == "wheellock" && (r.Handovers <= 0 || r.Handovers > 1 || r.Scripts <= 0 || r.Executed <= r.Scripts) {
+		t.Errorf("per pair %g hand-overs, %g scripts, %g commands", r.Handovers, r.Scripts, r.Executed)
 	}
 	// The release has to reach the server, and the grant the other process.
 	if least := micros(2 * turn.opts.away); turn.work.Load == handover && enough() && r.Wait.P50 < least {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
@@ -23,8 +24,9 @@ var wheellockEntry = entry{
 func ours() []entry { return []entry{wheellockEntry} }
 
 type wheellock struct {
-	kind   string
-	engine *engine.Engine
+	kind    string
+	engine  *engine.Engine
+	permits sync.Once // gives a semaphore its permit
 }
 
 func (w *wheellock) Open(url string) error {
@@ -38,12 +40,39 @@ func (w *wheellock) Open(url string) error {
 }
 
 func (w *wheellock) Pair(ctx context.Context, name string, inside func()) error {
-	hold, err := w.mutex(name).Lock(ctx, engine.WithWait(longWait))
+	if w.kind == semaphore {
+		return w.semaphorePair(ctx, w.engine.Semaphore(name), inside)
+	}
+	hold, err := w.lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	inside()
 	return hold.Unlock(ctx)
+}
+
+func (w *wheellock) semaphorePair(ctx context.Context, s *engine.Semaphore, inside func()) (err error) {
+	w.permits.Do(func() { _, err = s.TrySetPermits(ctx, 1) })
+	if err != nil {
+		return err
+	}
+	if err := s.Acquire(ctx, 1, engine.WithWait(longWait)); err != nil {
+		return err
+	}
+	inside()
+	return s.Release(ctx, 1)
+}
+
+func (w *wheellock) lock(ctx context.Context, name string) (hold *engine.Hold, err error) {
+	if w.kind != permit {
+		return w.mutex(name).Lock(ctx, engine.WithWait(longWait))
+	}
+	p := w.engine.PermitSemaphore(name)
+	w.permits.Do(func() { _, err = p.TrySetPermits(ctx, 1) })
+	if err != nil {
+		return nil, err
+	}
+	return p.Acquire(ctx, 1, engine.WithWait(longWait))
 }
 
 func (w *wheellock) mutex(name string) *engine.Mutex {
@@ -52,6 +81,8 @@ func (w *wheellock) mutex(name string) *engine.Mutex {
 		return w.engine.FencedMutex(name)
 	case fair:
 		return w.engine.FairMutex(name)
+	case write:
+		return w.engine.RWMutex(name).Writer()
 	}
 	return w.engine.Mutex(name)
 }

@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // A work is one thing that all contestants do. The same work means: the same names, callers and processes.
 type work struct {
@@ -10,7 +13,9 @@ type work struct {
 	Kind      string // of the lock, as bench/redisson calls it; empty: a plain one
 	Hot       int    // names that the callers fight for; 0: every call has a name of its own
 	Processes int
-	Callers   int // in each process; for the asynchronous load, pairs in flight
+	Callers   int           // in each process; for the asynchronous load, pairs in flight
+	Fleet     bool          // each caller has a contestant of its own, as it would in a process of its own
+	Inside    time.Duration // that a holder keeps the lock
 }
 
 // load is how callers call.
@@ -22,13 +27,16 @@ const (
 	handover                 // two processes give one lock to and fro
 )
 
-// Kinds of locks, besides plain ones.
+// Kinds of locks, besides plain ones. The semaphores have one permit.
 const (
-	fenced = "fenced"
-	fair   = "fair"
+	fenced    = "fenced"
+	fair      = "fair"
+	write     = "write"
+	semaphore = "semaphore"
+	permit    = "permit"
 )
 
-var allWorks = []work{
+var allWorks = append([]work{
 	{ID: "distinct-1", Title: "every call its own name, 1 caller", Processes: 1, Callers: 1},
 	{ID: "distinct-64", Title: "every call its own name, 64 callers", Processes: 1, Callers: 64},
 	{ID: "distinct-1024", Title: "every call its own name, 1024 callers", Processes: 1, Callers: 1024},
@@ -41,7 +49,7 @@ var allWorks = []work{
 		Load: handover, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fenced", Title: "from unlock in one process to the grant in another, of a fenced lock", Load: handover, Kind: fenced, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fair", Title: "from unlock in one process to the grant in another, of a fair lock", Load: handover, Kind: fair, Hot: 1, Processes: 2, Callers: 1},
-}
+}, fleets()...)
 
 func workNamed(id string) (work, bool) {
 	i := slices.IndexFunc(allWorks, func(w work) bool { return w.ID == id })

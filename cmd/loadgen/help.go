@@ -94,11 +94,13 @@ How long, and how it is recorded
                     all runs. The figures: throughput, throughput.readers,
                     throughput.writers, reached (what --rate asks for),
                     acquire.p50 (of acquire, readers, writers, handover, across,
-                    start_lag: mean, max, any percentile), fairness, attempts,
-                    handoffs, redis.cpu, redis.commands, redis.scripts,
-                    client.cpu, client.allocs, client.bytes, client.goroutines,
-                    timeouts, failed, overstayed, late, not_started. A figure
-                    that was not measured fails too
+                    start_lag: mean, max, any percentile), fairness,
+                    fairness.processes, attempts, handoffs, redis.cpu,
+                    redis.commands, redis.scripts, across.commands,
+                    across.scripts, across.messages, client.cpu, client.allocs,
+                    client.bytes, client.goroutines, timeouts, failed,
+                    overstayed, late, not_started. A figure that was not
+                    measured fails too
 
 Numbers may end in k or M. Ctrl-C ends a run early and still prints the table; a
 second one does not wait for the last calls.
@@ -125,8 +127,13 @@ What the table says
                     waited for it
   start lag         open loop: from when a call was due to the call. What it
                     shows, this machine was late with, and is in acquire too
+  cross-process     hand-over to a waiter in another process. What Redis did for
+                    each of these is a line of its own: the calls of scripts,
+                    the messages published, and all commands, those inside
+                    scripts too
   fairness          Jain's index: 1 when all got as many locks, 1/n when one got
-                    everything
+                    everything; of processes also the smallest share of all
+                    locks and the largest
   attempts          how often Redis was asked for a lock, for each one granted
   handoffs          locks that passed from caller to caller without Redis
 
@@ -158,6 +165,9 @@ Examples
         a test for CI
   loadgen --names 1 --processes 4 --handoff off
         four processes that contend for one name, with Redis asked each time
+  loadgen --names 1 --processes 32 --workers 32 --hold 5ms
+        a fleet with one caller in each process: what does a hand-over cost, and
+        who gets it?
   loadgen --kind rw --names 1 --readers 0.99 --hold 1ms
         many readers, few writers: what does a writer wait?
   loadgen --kind permits --permits 10 --names 1 --processes 4 --hold 5ms

@@ -120,6 +120,9 @@ func TestRunAloneStartsAServerAndLeavesNothing(t *testing.T) {
 	if c.InRedis == 0 || math.Abs(float64(c.InRedis)-want) > 5*math.Sqrt(want) || !c.SharedMemory { // 5 standard deviations
 		t.Errorf("%d of %d sections checked in Redis, memory shared: %t; want one in ten, and yes", c.InRedis, c.Sections, c.SharedMemory)
 	}
+	if a := r.Redis.Across; a.Scripts == nil || *a.Scripts < 1 || a.Messages == nil || *a.Commands < *a.Scripts {
+		t.Errorf("costs of a hand-over to another process: %+v; want at least a script call", a)
+	}
 	if r.Latency.Across == nil || !r.Redis.Known || r.Client.AllocsPerPair == nil {
 		t.Errorf("missing: across %v, Redis %+v, client %+v", r.Latency.Across, r.Redis, r.Client)
 	}

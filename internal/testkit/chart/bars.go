@@ -1,11 +1,5 @@
 package chart
 
-import (
-	"fmt"
-	"html"
-	"strings"
-)
-
 // Bars is a picture of its own: one figure of several who did the same, one below the other, each with its name and its value. So there is
 // no legend. On a logarithmic axis, which has no 0 from which a bar could begin, the figures are dots.
 type Bars struct {
@@ -55,11 +49,7 @@ func (b *Bars) SVG() string {
 		below += lineHeight
 		d.text("", "middle", (b.from()+b.to())/2, below, b.Axis.Scale())
 	}
-	frame := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" role="img" class="picture" aria-label="%s">`,
-		width, below+inset, html.EscapeString(b.Title))
-	card := &drawing{}
-	card.rect("card", 0, 0, width, below+inset)
-	return strings.Join([]string{frame, "<style>", string(Style) + "</style>", card.String() + d.String() + "</svg>", ""}, "\n")
+	return d.picture(b.Title, below+inset)
 }
 
 // draw writes one with its name, its value and the line from the least to the most.

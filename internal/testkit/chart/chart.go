@@ -1,11 +1,12 @@
-// Package chart draws as SVG: lines for the page of loadgen, and bars for the pictures of bench/peers. There is no script and no font: the
+// Package chart draws as SVG: lines for the page of loadgen, and lines and bars for the pictures of bench/peers. There is no script and no font: the
 // style sheet (style.css) names the fonts that systems have and the colours, for light and dark; room for texts is reckoned for wide fonts.
 //
 // A drawing takes three steps:
 //
 //  1. The caller takes values out of its results and chooses an Axis for them.
 //  2. The Axis maps a value to its share of the axis, from 0 to 1, and has the ticks (axis.go).
-//  3. A Chart (here) or Bars (bars.go) map these shares to units and write them down (drawing.go).
+//  3. A Chart (here) or Bars (bars.go) map these shares to units and write them down (drawing.go). As a file a Chart has its title and legend
+//     with it (picture.go).
 package chart
 
 import (
@@ -60,16 +61,16 @@ func (c Chart) HasPoints() bool {
 	return least <= most
 }
 
-// CountOver is the y axis for lines of what is counted, and LogarithmicOver for lines of microseconds.
+// CountOver is the y axis for lines of what is counted, and LogarithmicOver for lines whose values differ by factors.
 func CountOver(lines []Line) Axis {
 	_, most := span(lines)
 	return Linear(most, 1, Count)
 }
 
 // LogarithmicOver see CountOver.
-func LogarithmicOver(lines []Line) Axis {
+func LogarithmicOver(lines []Line, write func(float64) string) Axis {
 	least, most := span(lines)
-	return Logarithmic(least, most, Micros)
+	return Logarithmic(least, most, write)
 }
 
 func span(lines []Line) (least, most float64) {

@@ -64,7 +64,7 @@ func counted(runs []*report.Result, moments func(*report.Result) []moment, what 
 
 func latency(runs []*report.Result, moments func(*report.Result) []moment, c chart.Chart) chart.Chart {
 	c.Lines = linesOf(runs, moments, latencies, figures.Micros)
-	c.Y = chart.LogarithmicOver(c.Lines)
+	c.Y = chart.LogarithmicOver(c.Lines, chart.Micros)
 	return c
 }
 
@@ -194,7 +194,7 @@ func percentiles(runs []*report.Result) chart.Chart {
 	}
 	return chart.Chart{
 		Title: "Latency by percentile", Note: "so much of all took no longer", XLabel: "percentile: each nine is as wide as the one before",
-		X: x, Y: chart.LogarithmicOver(lines), Lines: lines,
+		X: x, Y: chart.LogarithmicOver(lines, chart.Micros), Lines: lines,
 	}
 }
 

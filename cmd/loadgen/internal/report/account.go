@@ -98,7 +98,10 @@ func redisCosts(read *target.Reading, m *load.Sample, checks []string) RedisCost
 	}
 	pairs := float64(m.Counts.Pairs)
 	costs.CommandsPerPair = figures.Share(float64(total), pairs)
-	costs.ScriptsPerPair = figures.Share(float64(costs.Commands["evalsha"]+costs.Commands["eval"]), pairs)
+	scripts, messages := costs.Commands["evalsha"]+costs.Commands["eval"], costs.Commands["publish"]+costs.Commands["spublish"]
+	costs.ScriptsPerPair = figures.Share(float64(scripts), pairs)
+	across := float64(m.Times.Across.Count())
+	costs.Across = AcrossCosts{figures.Share(float64(total), across), figures.Share(float64(scripts), across), figures.Share(float64(messages), across)}
 	costs.CPUPerPair = figures.Share(micros(read.CPU), pairs)
 	costs.CheckShare = figures.Share(float64(costs.CheckCommands), float64(total+costs.CheckCommands))
 	return costs
@@ -147,13 +150,15 @@ func fairness(x []int64) *Fairness {
 	if len(x) < 2 {
 		return nil
 	}
-	f := &Fairness{Of: len(x), Least: x[0], Most: x[0]}
+	f, sum := &Fairness{Of: len(x), Least: x[0], Most: x[0]}, int64(0)
 	for _, n := range x {
+		sum += n
 		f.Least, f.Most = min(f.Least, n), max(f.Most, n)
 	}
 	if f.Jain = figures.Jain(x); f.Jain == 0 {
 		return nil
 	}
+	f.LeastShare, f.MostShare = float64(f.Least)/float64(sum), float64(f.Most)/float64(sum)
 	return f
 }
 

@@ -81,6 +81,9 @@ func TestAccountAddsUp(t *testing.T) {
 	near(t, "scripts", r.Redis.ScriptsPerPair, 0.75)
 	// 400 checks of 3 commands each are apart.
 	near(t, "commands", r.Redis.CommandsPerPair, (3000+3200+3200+3100)/4000.0)
+	across := float64(r.Latency.Across.Count)
+	near(t, "scripts per hand-over", r.Redis.Across.Scripts, 3000/across)
+	near(t, "commands per hand-over", r.Redis.Across.Commands, (3000+3200+3200+3100)/across)
 	if r.Redis.CheckCommands != 1200 || r.Redis.Commands["incr"] != 0 || r.Redis.Commands["del"] != 3100 {
 		t.Errorf("check commands %d, commands %v", r.Redis.CheckCommands, r.Redis.Commands)
 	}
@@ -123,6 +126,13 @@ func TestJain(t *testing.T) {
 		want float64
 	}{{[]int64{5, 5, 5, 5}, 1}, {[]int64{8, 0, 0, 0}, 0.25}, {[]int64{1, 3}, 0.8}} {
 		f := fairness(c.x)
+		sum := 0.0
+		for _, n := range c.x {
+			sum += float64(n)
+		}
+		if f.LeastShare != float64(f.Least)/sum || f.MostShare != float64(f.Most)/sum {
+			t.Errorf("shares of %v from %g to %g", c.x, f.LeastShare, f.MostShare)
+		}
 		if math.Abs(f.Jain-c.want) > 1e-9 || f.Of != len(c.x) || f.Least != slices.Min(c.x) || f.Most != slices.Max(c.x) {
 			t.Errorf("fairness of %v is %+v, want %v", c.x, f, c.want)
 		}

@@ -110,6 +110,9 @@ type Fairness struct {
 	Of    int     `json:"of"`    // n: how many callers, or processes
 	Least int64   `json:"least"` // pairs of the one with the fewest
 	Most  int64   `json:"most"`
+
+	LeastShare float64 `json:"least_share"` // of all pairs
+	MostShare  float64 `json:"most_share"`
 }
 
 // EngineCounts are the engine's own counters.
@@ -125,9 +128,17 @@ type RedisCosts struct {
 	CommandsPerPair *float64         `json:"commands_per_pair"` // also those inside scripts
 	ScriptsPerPair  *float64         `json:"scripts_per_pair"`  // EVALSHA calls, each for one name or many
 	CPUPerPair      *float64         `json:"cpu_us_per_pair"`   // with the checks: their part cannot be told apart
-	CheckCommands   int64            `json:"check_commands"`    // left out of the above
-	CheckShare      *float64         `json:"check_share"`       // of all commands
+	Across          AcrossCosts      `json:"across"`
+	CheckCommands   int64            `json:"check_commands"` // left out of the above
+	CheckShare      *float64         `json:"check_share"`    // of all commands
 	Commands        map[string]int64 `json:"commands"`
+}
+
+// AcrossCosts are all costs of the server for each hand-over to a waiter in another process. Null: there was none.
+type AcrossCosts struct {
+	Commands *float64 `json:"commands_per_handover"`
+	Scripts  *float64 `json:"scripts_per_handover"`
+	Messages *float64 `json:"messages_per_handover"` // published
 }
 
 // ClientCosts are of all processes together, the load itself included.

@@ -166,10 +166,10 @@ func (r *Result) spread(t *table) {
 		lines = append(lines, fair(f, "worker"))
 	}
 	if f := r.Fairness.Processes; f != nil {
-		lines = append(lines, fair(f, "process"))
+		lines = append(lines, fair(f, "process"), fmt.Sprintf("shares of processes from %s to %s", figures.Percent(f.LeastShare), figures.Percent(f.MostShare)))
 	}
 	for i, line := range lines {
-		t.row([]string{"fairness", ""}[i], "%s", line)
+		t.row([]string{"fairness", "", ""}[i], "%s", line)
 	}
 	t.row("attempts", "%s per grant", figures.Shown(r.Engine.AttemptsPerGrant, figures.Three))
 	t.row("handoffs", "%s of grants, without asking Redis", figures.Shown(r.Engine.HandoffShare, figures.Percent))
@@ -181,6 +181,9 @@ func (r *Result) costs(t *table) {
 	if r.Redis.Known {
 		t.row("Redis", "%s CPU, %s commands per pair, %s of them scripts", figures.Shown(r.Redis.CPUPerPair, figures.Micros),
 			figures.Shown(r.Redis.CommandsPerPair, figures.Three), figures.Shown(r.Redis.ScriptsPerPair, figures.Three))
+		if a := r.Redis.Across; a.Scripts != nil {
+			t.row("", "%s script calls, %s messages, %s commands per hand-over to another process", figures.Three(*a.Scripts), figures.Three(*a.Messages), figures.Three(*a.Commands))
+		}
 		if r.Redis.CheckCommands > 0 {
 			t.row("", "besides %s for checks (%s), whose CPU is in it",
 				figures.Number(r.Redis.CheckCommands, "command"), figures.Shown(r.Redis.CheckShare, figures.Percent))

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/chart"
+)
+
+// A fleet is processes that want one name, with one caller each. From fleetInOne callers on they are in one process, with a contestant and so
+// with connections of its own each.
+var (
+	fleetCallers = []int{2, 8, 32, 64, 128, 256}
+	fleetKinds   = []string{"", fenced, fair, write, semaphore, permit}
+	fleetInside  = []time.Duration{5 * time.Millisecond, 0}
+)
+
+const (
+	fleetInOne  = 64
+	fleetDrawn  = 5 * time.Millisecond // inside, in the picture
+	plainFleets = "mutex"              // in the names of works: the kind that is empty
+)
+
+// fleets are the works of fleets. Those of one size and section, of all kinds, stand together.
+func fleets() (works []work) {
+	for _, inside := range fleetInside {
+		doing, suffix := "nothing inside", ""
+		if inside > 0 {
+			doing, suffix = fmt.Sprintf("%d ms inside", inside.Milliseconds()), fmt.Sprintf("-%v", inside)
+		}
+		for _, n := range fleetCallers {
+			w := work{Fleet: true, Hot: 1, Inside: inside, Processes: n, Callers: 1, Title: fmt.Sprintf("one name, %d processes with one caller each, %s", n, doing)}
+			if n >= fleetInOne {
+				w.Processes, w.Callers = 1, n
+				w.Title = fmt.Sprintf("one name, %d clients in one process with connections of their own and one caller each, %s", n, doing)
+			}
+			for _, w.Kind = range fleetKinds {
+				w.ID = fmt.Sprintf("fleet-%s-%d%s", cmp.Or(w.Kind, plainFleets), n, suffix)
+				works = append(works, w)
+			}
+		}
+	}
+	return works
+}
+
+// together says whether the callers of a fleet are in one process.
+func (w work) together() bool { return w.Fleet && w.Processes == 1 }
+
+func isFleet(id string) bool {
+	w, _ := workNamed(id)
+	return w.Fleet
+}
+
+// openFleet opens a contestant for each caller.
+func openFleet(e entry, w work, url string) (drive loadDriver, leave func(), err error) {
+	var fleet []Contestant
+	leave = func() {
+		for _, c := range fleet {
+			c.Close()
+		}
+	}
+	for range w.Callers {
+		c := e.open(w)
+		if err := c.Open(url); err != nil {
+			leave()
+			return nil, nil, err
+		}
+		fleet = append(fleet, c)
+	}
+	return driveBlocking(func(caller int) Contestant { return fleet[caller] }, w.Hot), leave, nil
+}
+
+// heading is that of the table in which a work stands.
+func (w work) heading() string {
+	if w.Fleet {
+		return w.Title
+	}
+	return w.ID + ": " + w.Title
+}
+
+const fleetToRead = `
+Where each caller has a process or a client of its own, *hand-overs/s* are the pairs that came after one of another caller; the others are of callers that took the
+lock again before it could be had elsewhere. Per hand-over, *scripts* are calls of scripts, *messages* what was published (Redis does not count the invalidations that
+wake rueidislock), *commands* all that Redis executed, those inside scripts too. Redisson does not count hand-overs. Callers that still waited at the end
+count in *longest wait*.
+`
+
+// perHandover relates what there was per pair to hand-overs; 0: there was none.
+func (r Result) perHandover(perPair float64) float64 {
+	if r.Handovers == 0 {
+		return 0
+	}
+	return perPair / r.Handovers
+}
+
+// fleetChart is what a hand-over costs Redis, against how many processes want the name: a line for each library.
+func fleetChart(entries []entry, summaries []Summary) chart.Chart {
+	c := chart.Chart{
+		Title: "Commands in Redis per hand-over", Dots: true, XLabel: "processes that want the lock",
+		Note: fmt.Sprintf("One lock that is held for %d ms. Less is better.", fleetDrawn.Milliseconds()),
+	}
+	for _, e := range entries {
+		line := chart.Line{Name: e.title, Colour: len(c.Lines) + 1}
+		for _, w := range fleets() {
+			i := slices.IndexFunc(summaries, func(s Summary) bool { return s.Work == w.ID && s.Contestant == e.name && s.Server == "" })
+			if e.title == "" || w.Kind != "" || w.Inside != fleetDrawn || i < 0 {
+				continue
+			}
+			if commands := summaries[i].Median.perHandover(summaries[i].Median.Executed); commands > 0 {
+				n := w.Processes * w.Callers
+				line.Points = append(line.Points, chart.Point{X: float64(n), Y: commands, Text: figure(commands)})
+			}
+		}
+		if len(line.Points) > 0 {
+			c.Lines = append(c.Lines, line)
+		}
+	}
+	c.X = chart.Axis{From: float64(fleetCallers[0]), To: float64(fleetCallers[len(fleetCallers)-1]), Log: true}
+	for _, n := range fleetCallers {
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: float64(n), Text: fmt.Sprint(n)})
+	}
+	c.Y = chart.LogarithmicOver(c.Lines, chart.Count)
+	return c
+}
+
+// fleetColumns are those of a table of fleets.
+func fleetColumns() []column {
+	return []column{
+		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
+		{"hand-overs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median * s.Median.Handovers) }},
+		{"scripts", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Scripts)) }},
+		{"messages", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Messages)) }},
+		{"commands", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Executed)) }},
+		{"Jain", func(s Summary) string { return figure(cmp.Or(s.Median.JainCallers, s.Median.JainProcesses)) }},
+		{"longest wait", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
+		{"p99", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
+		{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
+	}
+}
