@@ -126,6 +126,7 @@ func TestLinkSwallowsAnAnswer(t *testing.T) {
 		if _, err := d.in.ReadByte(); err == nil {
 			t.Error("the connection lives on")
 		}
+		synctest.Wait() // until the server has run what was sent behind it
 		if n := d.s.Do("EXISTS", "x", "y").Int; n != 2 || d.l.Down.Swallows() != 0 {
 			t.Errorf("%d commands ran, %d answers are still to get lost", n, d.l.Down.Swallows())
 		}
