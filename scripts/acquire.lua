@@ -1,26 +1,27 @@
 -- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless. VERB, which
 -- stands before this text, says what is given besides: acquire_fenced gives each tenure a block of fencing tokens, and
--- acquire_claim gives a fenced lock tokens and leaves claims to locks that others have (claim.lua).
+-- acquire_in_line gives a fenced lock tokens and places in the lines for locks that others have (line.lua).
 -- invariant: late-acquire-does-nothing, reply-says-what-redis-holds
---                 acquire                       acquire_fenced                    acquire_claim
--- KEYS per name   lock                          lock, fencing counter             lock, claims, fencing counter or the lock again
+--                 acquire                       acquire_fenced                    acquire_in_line
+-- KEYS per name   lock                          lock, fencing counter             lock, its line or the lock again, fencing counter or
+--                                                                                 the lock again
 -- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle
--- ARGV per name   owner                         owner, lease                      owner, lease, code of its claim
+-- ARGV per name   owner                         owner, lease                      owner, lease, place
 -- ARGV last       one lease for all, or each
--- lock is a hash of owner -> hold count, and none comes twice; claims is a key of ours alone. notAfter is the server time in ms after
+-- lock is a hash of owner -> hold count, and none comes twice; the line is a key of ours alone. notAfter is the server time in ms after
 -- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
 -- leases are in ms.
--- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; CLAIMED - (pttl+2) the
---                 same, and the claim stands for CLAIM from now; LATE - now; a fault
+-- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; STANDING, twice, thrice or
+--                 four times, - (pttl+2) the same, and the place stands; LATE - now; a fault
 -- A repeated call under the same owner id gets a fresh block of tokens: no caller has seen one of the first.
 local KEYS, ARGV = KEYS, ARGV
-local plain, claiming = VERB == 'acquire', VERB == 'acquire_claim'
+local plain, lined = VERB == 'acquire', VERB == 'acquire_in_line'
 local micros = not plain and microseconds()
 local tardy = late(ARGV[1], micros and math.floor(micros / 1000))
 if tardy then return tardy end
 
 local allFree = plain and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
-local width = plain and 1 or claiming and 3 or 2
+local width = plain and 1 or lined and 3 or 2
 local n = #KEYS / width
 return each(n, function(i)
 	local lock, owner, lease = KEYS[i], ARGV[i + 1], ARGV[n + i + 1] or ARGV[n + 2]
@@ -29,11 +30,12 @@ return each(n, function(i)
 		if reply ~= 1 then return fault(reply, lock) end
 		return bound(lock, lease, owner) or 1
 	end
-	local claims, counter, code
+	local line, counter, place
 	if not plain then
 		local at = width * (i - 1)
 		lock, counter, owner, lease = KEYS[at + 1], KEYS[at + width], ARGV[at + 4], ARGV[at + 5]
-		if claiming then claims, code = KEYS[at + 2], ARGV[at + 6] end
+		if lined then line, place = KEYS[at + 2], ARGV[at + 6] end
+		if line == lock then line = nil end
 	end
 	local ttl, mine = call('PTTL', lock), false
 	if type(ttl) == 'table' then return fault(ttl, lock) end
@@ -41,9 +43,7 @@ return each(n, function(i)
 		local found = call('HMGET', lock, owner, 'mode')
 		if found.err then return fault(found, lock) end
 		if found[2] then return foreign() end
-		if not found[1] then
-			return claiming and claim(claims, owner, code, micros) and CLAIMED + taken(ttl) or taken(ttl)
-		end
+		if not found[1] then return taken(ttl) + (line and stand(lock, line, place) or 0) end
 		mine = true
 	end
 	local token = 1
@@ -60,6 +60,6 @@ return each(n, function(i)
 		refused = bound(lock, lease, owner)
 	end
 	if refused then return refused end
-	if claiming then drop(claims, owner) end
+	if line then forget(line, place) end
 	return token
 end)

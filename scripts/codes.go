@@ -6,14 +6,15 @@ import "time"
 //
 //	>= 1            granted (acquire), still held (renew)
 //	2^50            freed, and taken for the engine's next waiter (release of a fair lock)
-//	> 2^50          freed, and given to another engine's claim: 2^50 + 1 + so many subscribers listen (release of a claimed lock)
-//	>= 0            freed or kept, so many subscribers listen (release, confirm, give, addpermits)
+//	> 2^50          freed, and given to another engine: 2^50 + 1 + so many subscribers of the head's channel (release)
+//	>= 0            freed or kept, so many subscribers listen (release, confirm, give, addpermits), plus 2^32 for each place in line
 //	>= 0            so many permits taken, so much still to be counted down (take, look)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
 //	-1              not this owner's (release, renew, confirm)
 //	-2              freed, but this user may not publish (release)
 //	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
-//	-(2^43)-(pttl+2)  the same, and a claim to it stands (acquire of a claimed lock)
+//	-k*(2^43)-(pttl+2)  the same, and a claim stands (k is 1, a fair lock) or a place in line (k is 1, plus 1 if the place is new, plus
+//	                2 if it is to listen to the lock's channel)
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64
@@ -23,7 +24,8 @@ const (
 	lateBase   = -1 << 52
 	foreignGap = 16 // fault classes from here on: the key holds another type
 
-	claimedBase = -1 << 43 // below any TTL
+	standingBits = 43 // a claim or a place is counted above any TTL
+	placeBits    = 32 // a place is counted above any number of subscribers
 
 	longestTTL = 1 << 42 // ms, 139 years; prelude.lua cuts what is longer to this, and a Duration still holds it
 )
@@ -37,7 +39,7 @@ const PublishDenied Reply = -2
 // Passed is the answer to a release that freed the name and took it for the next waiter of the same engine.
 const Passed Reply = 1 << 50
 
-// Given reports whether a release gave the lock to a claim, and how many subscribers heard of it.
+// Given reports whether a release gave the lock to another engine, and how many subscribers heard of it.
 func (r Reply) Given() (heard Reply, given bool) { return r - Passed - 1, r > Passed }
 
 // Granted reports whether an acquire was granted or a renewal found the owner in place.
@@ -49,14 +51,32 @@ func (r Reply) Held() (ttl time.Duration, held bool) {
 	if r >= 0 || r <= faultBase {
 		return 0, false
 	}
-	if r.Claimed() {
-		r -= claimedBase
-	}
-	return TTL(int64(-r - 2)), true
+	return TTL(int64(-r)&(1<<standingBits-1) - 2), true
 }
 
-// Claimed reports whether an acquire was refused and has left a claim, or let one last longer.
-func (r Reply) Claimed() bool { return r <= claimedBase && r > faultBase }
+// Place is what an acquire that was refused says of the engine's place in line.
+type Place struct {
+	Stands  bool // there is one
+	New     bool // the acquire has left it: it did not stand before
+	Listens bool // it is the first, and is to listen to the lock's channel
+}
+
+// Place reports whether an acquire was refused and its place in line stands. Of a fair lock: whether its claim does.
+func (r Reply) Place() Place {
+	if r >= 0 || r <= faultBase {
+		return Place{}
+	}
+	k := int64(-r) >> standingBits
+	return Place{Stands: k > 0, New: k > 0 && (k-1)&1 != 0, Listens: k > 0 && (k-1)&2 != 0}
+}
+
+// Waiting splits an answer that counts the subscribers of the lock's channel and the places in line.
+func (r Reply) Waiting() (listeners Reply, places int64) {
+	if r < 0 || r >= Passed {
+		return r, 0
+	}
+	return r & (1<<placeBits - 1), int64(r) >> placeBits
+}
 
 // TTL is what PTTL answers, negative when the key has no TTL. It is cut to 139 years.
 func TTL(millis int64) time.Duration {

@@ -1,13 +1,14 @@
--- count_waiters.lua: count the waiters for locks, as a hint: the subscribers of their channels, or the queues of fair locks.
--- KEYS[2i-1], KEYS[2i]  lock; the queue of a fair lock, else the lock again
+-- count_waiters.lua: count the waiters for locks, as a hint: the places in their lines and the subscribers of their channels, or the
+-- queues of fair locks.
+-- KEYS[2i-1], KEYS[2i]  lock; the queue of a fair lock, the line of a mutex, else the lock again
 -- ARGV[1]               PUBLISH, SPUBLISH or BOTH
--- ARGV[i+1]             channel
--- reply per name: how many, >= 0; a fault
+-- ARGV[i+1]             channel; of a fair lock empty
+-- reply per name: how many subscribers, >= 0, and a PLACE for each that stands in line or in the queue; a fault
 local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS / 2, function(i)
-	local lock, queue = KEYS[2 * i - 1], KEYS[2 * i]
-	if queue == lock then return listeners(ARGV[1], ARGV[i + 1]) end
-	local waiting = call('LLEN', queue)
-	if type(waiting) == 'table' then return fault(waiting, queue) end
-	return waiting
+	local lock, other, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[i + 1]
+	if channel ~= '' then return listeners(ARGV[1], channel) + waiting(lock, other) end
+	local queued = call('LLEN', other)
+	if type(queued) == 'table' then return fault(queued, other) end
+	return PLACE * queued
 end)

@@ -1,6 +1,9 @@
 package scripts
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Redisson derives every key and channel of a synchroniser from its name in two ways. A name that
 // contains an opening brace anywhere is taken as it is; any other is put into braces, so that all
@@ -36,7 +39,17 @@ func AppendLockChannel(b []byte, name string) []byte {
 	return append(b, '}')
 }
 
-// ClaimsKey is what engines claim that wait for a mutex of any kind (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
+// LineKey is the line of the engines that wait for a mutex (line.lua): a sorted set of ours alone, in the name's hash slot. Not even the
+// name's alias shares it.
+func LineKey(name string) string { return apart(name, "wheellock:line") }
+
+// AppendInbox appends the channel of the messages about a mutex that are for one dispatcher of one engine.
+func AppendInbox(b []byte, name, uuid string, dispatcher uint64) []byte {
+	b = append(AppendLockChannel(b, name), ":wheellock:"...)
+	return strconv.AppendUint(append(append(b, uuid...), ':'), dispatcher, 10)
+}
+
+// ClaimsKey is what engines claim that wait for a fair mutex (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
 // name's alias shares it.
 func ClaimsKey(name string) string { return apart(name, "wheellock:claims") }
 

@@ -7,10 +7,10 @@
 -- A repeated call after a lost answer finds that done.
 -- invariant: late-acquire-does-nothing, detached-name-stays
 --                 adopt                             detach                               downgrade
--- KEYS per name   lock, counter or the lock again   lock, queue or the lock again        lock, the key of the reader's hold
+-- KEYS per name   lock, counter or the lock again   lock, queue or line or the lock again        lock, the key of the reader's hold
 -- ARGV first      notAfter, block, idle             publish                              publish
 -- ARGV per name   old, fresh, lease                 old, fresh, lease, channel or ''     old (with :write), fresh, lease, channel
--- counter is the fencing counter of a fenced lock, queue that of a fair lock; notAfter, block and idle are as in acquire.lua; publish is
+-- counter is the fencing counter of a fenced lock, queue that of a fair lock, line that of a mutex; notAfter, block and idle are as in acquire.lua; publish is
 -- PUBLISH, SPUBLISH or BOTH; old and fresh are owners; leases are in ms; '': nobody listens.
 -- reply per name: of adopt as acquire.lua, of the others subscribers woken, >= 0, or -2 passed, but this user may not publish; -1 not the
 --                 old owner's; a fault
@@ -73,10 +73,10 @@ return each(#KEYS / 2, function(i)
 	local refused = found[1] and pass(lock, old, found[1], fresh, lease)
 	if refused then return refused end
 	if channel == '' then return 0 end
-	if other ~= lock then -- of the waiters for a fair lock only the first asks
+	if other ~= lock then -- of the waiters in a queue or in a line only the first asks
 		local head = call('LINDEX', other, 0)
-		if type(head) ~= 'string' then return 0 end
-		channel = channel .. ':' .. head
+		if type(head) == 'string' then return publish(ARGV[1], channel .. ':' .. head, '0') end
+		tell(other, first(other), ARGV[1], FREE)
 	end
 	return publish(ARGV[1], channel, '0')
 end)

@@ -1,30 +1,28 @@
--- release.lua: free mutexes if this owner has them, and wake their waiters. By VERB release_claim a lock goes to the oldest claim
--- (claim.lua) instead, if there is one that it can be given to; and the claim of the owner itself is over. Also frees a foreign owner
--- by its id (force-unlock).
---                 release              release_claim
--- KEYS per name   lock                 lock, the claims to it: ours alone
--- ARGV first      publish              publish
--- ARGV per name   owner, channel       owner, channel, how many of its subscribers are this engine's
--- publish is PUBLISH, SPUBLISH or BOTH, of a plain release also NONE: nobody is woken.
--- reply per name: subscribers woken, >= 0; GIVEN + subscribers woken, when it was given to a claim; -1 not this owner's; -2 freed, but
---                 this user may not publish; a fault
+-- release.lua: free mutexes if this owner has them, and give them to their lines (line.lua) or wake their waiters. By VERB
+-- release_from_line the owner's place in line is given up besides. Also frees a foreign owner by its id (force-unlock).
+--                 release                            release_from_line
+-- KEYS per name   lock, its line or the lock again   the same
+-- ARGV first      publish                            publish
+-- ARGV per name   owner, channel                     owner, channel, place
+-- publish is PUBLISH, SPUBLISH or BOTH, of a lock without a line also NONE: nobody is woken.
+-- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line; GIVEN to the line; -1 not this owner's;
+--                 -2 freed, but this user may not publish; a fault
 local KEYS, ARGV = KEYS, ARGV
-local how, gives = ARGV[1], VERB == 'release_claim'
-local now = gives and clock()
+local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
+local lined = true
+if n > 1 then -- one look for all names; if it is refused, one at each
+	local lines = {}
+	for i = 1, n do lines[i] = KEYS[2 * i] end
+	lined = KEYS[1] ~= KEYS[2] and call('EXISTS', unpack(lines)) ~= 0
+end
 
-return each(gives and #KEYS / 2 or #KEYS, function(i)
-	local lock, owner, channel, claims = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1], nil
-	if gives then
-		lock, claims, owner, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i]
-	end
+return each(n, function(i)
+	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1
+	local owner, channel, place = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+	if line == lock then line = nil end
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
-	if freed == 1 and not gives then return publish(how, channel, '0') end
-	if freed == 0 then
-		if gives then drop(claims, owner) end
-		return -1
-	end
+	if line and leaves then leave(line, place, how) end
+	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
-	local heard = giveOldest(lock, claims, how, channel, tonumber(ARGV[3 * i + 1]), owner, now)
-	if heard then return GIVEN + heard end
-	return publish(how, channel, '0')
+	return line and handOver(lock, line, how, channel) or publish(how, channel, '0')
 end)

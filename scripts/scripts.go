@@ -4,7 +4,7 @@
 // many names in one call. It answers one integer if the result is the same for all names, else one integer per name (codes.go).
 //
 // This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua is put before every
-// script, and claim.lua, tokens.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those that use them. keys.go makes the names of keys and channels by
+// script, and line.lua, claim.lua, tokens.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those that use them. keys.go makes the names of keys and channels by
 // Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
 //
 // The package is internal to the engine: it may change with any release.
@@ -31,6 +31,9 @@ var acquire string
 
 //go:embed release.lua
 var release string
+
+//go:embed line.lua
+var line string
 
 //go:embed claim.lua
 var claim string
@@ -106,18 +109,18 @@ func withCalled(text, body string) string {
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
 // frees that owner and no later one, however often it is sent.
 var (
-	Acquire       = made("acquire", acquire)
-	AcquireFenced = made("acquire_fenced", tokens, acquire)
-	AcquireClaim  = made("acquire_claim", tokens, claim, acquire)
-	Release       = made("release", release)
-	ReleaseClaim  = made("release_claim", claim, release)
-	Renew         = made("renew", renew)
-	Confirm       = made("confirm", renew)
-	Detach        = made("detach", pass)
-	Adopt         = made("adopt", tokens, pass)
-	CountWaiters  = made("count_waiters", countWaiters)
-	Inspect       = made("inspect", inspect)
-	Rights        = Script{"rights", rights}
+	Acquire         = made("acquire", acquire)
+	AcquireFenced   = made("acquire_fenced", tokens, acquire)
+	AcquireInLine   = made("acquire_in_line", tokens, line, acquire)
+	Release         = made("release", line, release)
+	ReleaseFromLine = made("release_from_line", line, release)
+	Renew           = made("renew", renew)
+	Confirm         = made("confirm", line, renew)
+	Detach          = made("detach", line, pass)
+	Adopt           = made("adopt", tokens, pass)
+	CountWaiters    = made("count_waiters", line, countWaiters)
+	Inspect         = made("inspect", inspect)
+	Rights          = Script{"rights", rights}
 )
 
 // Leader is the script of package engine/elect.

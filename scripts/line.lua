@@ -1,0 +1,130 @@
+-- line.lua: is put between prelude.lua and the scripts of locks for which waiting engines stand in line. What a line is.
+--
+-- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code> <inbox>". A release
+-- takes the first place out, gives the lock to its owner for GIFT, and publishes the code in its inbox, a channel that only this
+-- engine listens to. An engine that cannot be given a lock has WOKEN in place of a code: it is told when the lock is free and its
+-- place is the first. So a release concerns one engine, however many wait.
+-- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a TURN a release
+-- frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. The member SINCE, behind all
+-- places, says since when the lock was given and not freed.
+local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
+local STANDS = 60000 -- ms that a line lasts after its last question
+local TURN = 100 -- ms
+local DEAD = 100 -- places of dead engines that one call removes
+local STANDING = -8796093022208 -- -(2^43): a refusal that leaves a place, see codes.go
+local GIVEN = 1125899906842625 -- 2^50 + 1
+local PLACE = 4294967296 -- 2^32: a place in line, in a reply that counts listeners, too
+local WOKEN, SINCE = '1', 'since'
+local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is the time in ms behind this
+local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
+
+-- first is the first place; nil: nobody stands in line.
+local function first(line)
+	local text = call('ZRANGE', line, 0, 0)[1] -- an error has none
+	if text ~= SINCE then return text end
+end
+
+-- places counts them.
+local function places(line)
+	local n = call('ZCARD', line)
+	if type(n) == 'table' or n == 0 then return 0 end
+	return call('ZRANGE', line, -1, -1)[1] == SINCE and n - 1 or n
+end
+
+-- waiting is a PLACE for each that stands in the line for a lock; line is the lock again if nobody can.
+local function waiting(lock, line)
+	return line == lock and 0 or PLACE * places(line)
+end
+
+-- outside reports whether the owner of a lock is no engine that gives it to the line. Engines have UUIDs of version 8, Redisson's
+-- have 4.
+local function outside(lock)
+	if call('HLEN', lock) ~= 1 then return true end
+	local owner = call('HGETALL', lock)[1]
+	return not (owner and string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+$'))
+end
+
+-- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
+-- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
+-- the lock's owner tells nobody else. 0: it has no place.
+local function stand(lock, line, place)
+	local found, new, leads = call('ZSCORE', line, place), 0, nil
+	if type(found) == 'table' then return 0 end
+	if not found then
+		local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
+		local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
+		if call('ZADD', line, string.format('%.0f', (at or 0) + 1), place) ~= 1 then return 0 end
+		new, leads = 1, not at
+	else
+		leads = first(line) == place
+	end
+	if call('PEXPIRE', line, STANDS) ~= 1 then
+		if new == 1 then call('ZREM', line, place) end -- unchecked: as in leave
+		return 0
+	end
+	return STANDING * (1 + new + (leads and outside(lock) and 2 or 0))
+end
+
+-- gone takes out a place whose engine is dead, and answers the next one; nil: there is none.
+local function gone(line, place)
+	return call('ZREM', line, place) == 1 and first(line)
+end
+
+-- tell publishes a message to the first place, from this one on, whose engine is alive.
+local function tell(line, place, how, message)
+	for _ = 1, DEAD do
+		local inbox = place and string.match(place, '^%S+ %d+ (.+)$')
+		if not place or inbox and publish(how, inbox, message) ~= 0 then return end
+		place = gone(line, place)
+	end
+end
+
+-- forget takes a place out, as it would be with and without a code.
+local function forget(line, place)
+	call('ZREM', line, place, (string.gsub(place, '^(%S+) %d+', '%1 ' .. WOKEN))) -- unchecked: who is given a lock in vain gives it back
+end
+
+-- leave does that for an owner that has given up. The place behind the first one is then the first, and asks what it is to do.
+local function leave(line, place, how)
+	local led = first(line)
+	forget(line, place)
+	local leads = first(line)
+	if leads ~= led then tell(line, leads, how, FREE) end
+end
+
+-- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. A place that is only
+-- woken is told, and stays.
+local function give(lock, line, place, how)
+	for _ = 1, DEAD do
+		if not place then return false end
+		local owner, code, inbox = string.match(place, '^(%S+) (%d+) (.+)$')
+		if code == WOKEN and publish(how, inbox, FREE) ~= 0 then return false end
+		if call('ZREM', line, place) ~= 1 then return false end -- before its code is published: none is published twice
+		if owner and code ~= WOKEN then
+			if call('HSET', lock, owner, '1') ~= 1 or bound(lock, GIFT, owner) then return false end
+			local heard = publish(how, inbox, code)
+			if heard > 0 or heard < 0 and how == 'BOTH' then return true end -- of two ways one may have been heard
+			call('HDEL', lock, owner) -- unchecked: nobody has heard of it, and its lease is short
+		end
+		place = first(line)
+	end
+	return false
+end
+
+-- handOver gives a lock that its owner has left to the first place in its line, or frees it. It answers GIVEN, or how many listeners were
+-- woken, with a PLACE for each that still stands in line.
+local function handOver(lock, line, how, channel)
+	local place = first(line)
+	if not place then return publish(how, channel, FREE) end
+	local now, since = clock(), tonumber(call('ZSCORE', line, SINCE))
+	local lasts = since and now - since + BEHIND or 0 -- less than 0: the clock was put back
+	if lasts < 0 or lasts >= TURN then
+		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
+		tell(line, place, how, PAUSE)
+	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how) then
+		if not since then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) end -- unchecked: then the next release begins it
+		return GIVEN
+	end
+	local heard = publish(how, channel, FREE)
+	return heard < 0 and heard or heard + PLACE * places(line)
+end
