@@ -237,7 +237,7 @@ type subscribed struct {
 func (s *subscribed) deliver(l *loop, now gate.Time) {
 	for _, channel := range s.channels {
 		if route, ok := l.routes.route(s.node, channel); ok {
-			l.routes.confirm(now, route, "")
+			l.routes.confirm(now, channel, route, "")
 			if route.hops > 0 {
 				route.hops = 0
 				l.routes.byChannel[channel] = route
@@ -254,7 +254,7 @@ type refused struct {
 
 func (r *refused) deliver(l *loop, now gate.Time) {
 	if route, ok := l.routes.route(r.node, r.channel); ok {
-		l.routes.confirm(now, route, r.message)
+		l.routes.confirm(now, r.channel, route, r.message)
 		r.node.channels-- // no message will arrive there, and no event will end it
 		delete(l.routes.byChannel, r.channel)
 	}

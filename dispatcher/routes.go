@@ -109,6 +109,7 @@ func (rs *routes) subscribeAt(n *node) {
 
 // passMessage passes messages to the machines of their channel.
 func (rs *routes) passMessage(now gate.Time, channel string, news gate.News) {
+	news.Channel = channel
 	for _, e := range rs.byChannel[channel].entries {
 		e.Machine.Message(now, news, &rs.gates.fx)
 		rs.gates.stepped(e)
@@ -122,10 +123,10 @@ func (rs *routes) route(n *node, channel string) (route, bool) {
 	return r, ok && r.node == n
 }
 
-// confirm passes the confirmation of a subscription to the machines of a route. If the server refused, refusal is its message.
-func (rs *routes) confirm(now gate.Time, r route, refusal string) {
+// confirm passes the confirmation of a subscription to the machines of a channel's route. If the server refused, refusal is its message.
+func (rs *routes) confirm(now gate.Time, channel string, r route, refusal string) {
 	for _, e := range r.entries {
-		e.Machine.Subscribed(now, refusal, &rs.gates.fx)
+		e.Machine.Subscribed(now, channel, refusal, &rs.gates.fx)
 		rs.gates.stepped(e)
 	}
 }

@@ -1,8 +1,9 @@
 package engine
 
 import (
-	crypto "crypto/rand"
-	"math/rand/v2"
+	"crypto/aes"
+	"crypto/rand"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -34,11 +35,11 @@ func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 	cfg := dispatcher.Config{
 		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, MaxPerName: o.MaxWaitersPerName,
 		Connections: redisconn.Config{
-			Settings:  wire.Settings{UUID: e.uuid, Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
+			Settings:  wire.Settings{UUID: e.uuid, Inbox: uint64(i), Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
 			WatchLoss: o.WatchLoss, ProbeTime: o.Lease / 3, Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		},
 		Gate: &gate.Config{
-			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: claimCodes(o), FairWaiterLease: o.FairWaiterLease,
+			UUID: e.uuid, LastID: uint64(i) << numberBits, Inbox: uint64(i), Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}
@@ -109,15 +110,20 @@ type counters struct {
 	_ [64]byte
 }
 
-// claimCodes draws the codes by which a dispatcher knows that a release has given it a lock. They come from a generator of ciphers that
-// is seeded by the system, so that only a reader of the claims can know one. nil: the engine has no claims, for what it
-// is given must be on replicas or on a disk first.
-func claimCodes(o *Options) func() int64 {
+// giftCodes are the codes by which a dispatcher knows that a release has given it a lock. They are enciphered numbers under a key of the
+// dispatcher's own, so that only a reader of lines and claims can know one. nil: no message gives anything, for what the engine is given
+// must be on replicas or on a disk first.
+func giftCodes(o *Options) func(n uint64) int64 {
 	if o.Replicas != 0 || o.Fsync > 0 {
 		return nil
 	}
-	var seed [32]byte
-	crypto.Read(seed[:]) // never fails
-	source := rand.NewChaCha8(seed)
-	return func() int64 { return int64(source.Uint64()>>2 | 1<<61) } // positive, and no number of Redisson's
+	var key, block [aes.BlockSize]byte
+	rand.Read(key[:])                // never fails
+	cipher, _ := aes.NewCipher(key[:]) // nor does this with a key of that length
+	return func(n uint64) int64 {
+		binary.BigEndian.PutUint64(block[8:], n)
+		clear(block[:8])
+		cipher.Encrypt(block[:], block[:])
+		return int64(binary.BigEndian.Uint64(block[:])>>2 | 1<<61) // positive, and no number of Redisson's
+	}
 }

@@ -237,11 +237,11 @@ func (e *Engine) checkRights(ctx context.Context, client rueidis.Client) error {
 	return nil
 }
 
-// newUUID is a random UUID, version 4, as Redisson's client id.
+// newUUID is a random UUID of version 8, by which scripts tell an owner of ours from Redisson's, which have version 4.
 func newUUID() string {
 	var b [16]byte
 	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 

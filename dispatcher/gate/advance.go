@@ -18,16 +18,16 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 		l.contest.queue.fair.answeredLeave(now, c)
 	case Adopt:
 		l.adopted(now, g, c)
-	case Acquire, AcquireClaim, AcquireFenced, AcquireRead, AcquireWrite, FairAsk:
+	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, FairAsk:
 		l.acquired(now, g, c, fx)
 	case Downgrade:
 		l.downgraded(now, g, c)
-	case Detach, Release, ReleaseClaim, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease:
+	case Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease:
 		if !orphan {
 			l.released(now, g, c, fx)
 			break
 		}
-		c.gaveToClaim()
+		c.handedOver()
 		l.listeners(c)
 		l.contest.rivals.orphans.answered(now, c)
 	case Confirm, ConfirmRead, ConfirmWrite:
@@ -74,7 +74,9 @@ func (l *Lock) endDue(now Time) {
 func (l *Lock) advance(now Time, fx *Effects) {
 	l.sendNext(now, fx)
 	if r := l.contest.rivals; r != &noRivals {
-		r.setLinger(now, l.contest.queue.lasting() > 0)
+		waiting := l.contest.queue.lasting() > 0
+		r.setLinger(now, waiting && (r.listens || !l.traits().inLine))
+		r.inbox.setLinger(now, waiting)
 	}
 	l.putIdleContest()
 }

@@ -41,11 +41,11 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 	return true
 }
 
-// question is the operation of the next acquire for w, and its owner id; 0: a fresh one. While a claim stands, its owner id is used.
+// question is the operation of the next acquire for w, and its owner id; 0: a fresh one. While a place stands, its owner id is used.
 func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 	r := l.contest.rivals
-	if l.claims() && (r.claim.id != 0 || r.state == subscribed && w.mayClaim()) {
-		return AcquireClaim, r.claim.id
+	if l.traits().inLine && (r.claim.id != 0 || r.inbox.state == subscribed && !w.Try) {
+		return AcquireInLine, r.claim.id
 	}
 	return l.ops(true).acquire, 0
 }
@@ -64,8 +64,8 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	l.again = false
 	op := l.ops(g.write).acquire
-	if l.claims() && l.contest.rivals.claim.asked == g.ID {
-		op = AcquireClaim
+	if l.traits().inLine && l.contest.rivals.claim.asked == g.ID {
+		op = AcquireInLine
 	}
 	if rw := l.contest.rw; rw != nil {
 		rw.yieldsToWriters = false
@@ -79,8 +79,12 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
 	c := l.send(op, g.ID, lease, fx)
 	switch op {
-	case AcquireClaim:
-		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()
+	case AcquireInLine:
+		code := int64(wokenOnly)
+		if l.contest.queue.head.mayBeGiven() {
+			code = l.placeCode(g.ID)
+		}
+		c.Args = PlaceArgs{Code: code}.Args()
 		of := &l.contest.rivals.claim
 		of.asked = g.ID
 		g.Ends = max(g.Ends, of.ends)
@@ -112,6 +116,8 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
 	case q.fair != nil:
 		q.fair.pauseInQueue(l, now, sleep, fx)
+	case k.inLine:
+		l.waitInLine(fx)
 	default:
 		r.subscribe(&l.Entry, k.channel, fx)
 	}

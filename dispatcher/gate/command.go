@@ -31,13 +31,18 @@ func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderR
 // freed reports whether a release or a downgrade did its work, even if it was not allowed to publish that.
 func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.PublishDenied }
 
-// gaveToClaim reports whether a release gave the lock to a claim. Reply is then the number of subscribers that received the message.
-func (c *Command) gaveToClaim() bool {
-	listeners, gave := c.Reply.Given()
-	if gave = gave && Operations[c.Op].toClaim && c.Result == Answered; gave {
-		c.Reply = listeners
+// handedOver reports whether a release gave the lock to another engine, and how many places stand in line for a lock that it freed. Reply
+// is then the number of subscribers that received the message.
+func (c *Command) handedOver() (gave bool, places int64) {
+	if c.Result != Answered || !Operations[c.Op].givesAway {
+		return false, 0
 	}
-	return gave
+	listeners, gave := c.Reply.Given()
+	if !gave {
+		listeners, places = c.Reply.Waiting()
+	}
+	c.Reply = listeners
+	return gave, places
 }
 
 // verdict is what an answer proves about a lease.
@@ -75,20 +80,22 @@ type Args struct {
 // ReleaseArgs are those of every release: of mutexes, readers, writers and fair locks.
 type ReleaseArgs struct {
 	Owner     string // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
-	Own       int64  // how many subscribers of the channel are this engine's
+	Code      int64  // ReleaseFromLine: the code of the place that is given up
 	Successor uint64 // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
 }
 
-func (r ReleaseArgs) Args() Args    { return Args{text: r.Owner, number: r.Successor, n: r.Own} }
-func (a Args) Release() ReleaseArgs { return ReleaseArgs{Owner: a.text, Own: a.n, Successor: a.number} }
-
-// ClaimArgs are those of an AcquireClaim.
-type ClaimArgs struct {
-	Code int64 // the message that is published when a release gives the lock to the claim
+func (r ReleaseArgs) Args() Args { return Args{text: r.Owner, number: r.Successor, n: r.Code} }
+func (a Args) Release() ReleaseArgs {
+	return ReleaseArgs{Owner: a.text, Code: a.n, Successor: a.number}
 }
 
-func (c ClaimArgs) Args() Args  { return Args{n: c.Code} }
-func (a Args) Claim() ClaimArgs { return ClaimArgs{Code: a.n} }
+// PlaceArgs are those of an AcquireInLine.
+type PlaceArgs struct {
+	Code int64 // the message that is published when a release gives the lock to the place; WokenOnly: none does
+}
+
+func (p PlaceArgs) Args() Args  { return Args{n: p.Code} }
+func (a Args) Place() PlaceArgs { return PlaceArgs{Code: a.n} }
 
 // AdoptArgs are those of an Adopt.
 type AdoptArgs struct {

@@ -15,7 +15,9 @@ type Config struct {
 	MaxHold     time.Duration // the longest time of a watched hold; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 
-	Code func() int64 // draws the code of a claim: a secret, at least 2, never the same; nil: there are no claims. Owned by the loop.
+	Code     func(n uint64) int64 // the code of this number: a secret, at least 2; nil: no release gives this engine a lock. Owned by the loop.
+	LastCode uint64               // the newest number of a claim's code, which are above all owner numbers. Owned by the loop.
+	Inbox    uint64               // the dispatcher's number, in the channels of its own
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
@@ -34,6 +36,12 @@ func (c *Config) Answer(w *Waiter, out Outcome) bool {
 		c.Stats.Refused.Inc()
 	}
 	return w.By.Settle(out)
+}
+
+// claimCode draws the code of a claim, which has no other.
+func (c *Config) claimCode() int64 {
+	c.LastCode++
+	return c.Code(1<<63 | c.LastCode)
 }
 
 // maxIdleContests bounds the contests that are kept for other names: 160 kB.

@@ -66,8 +66,8 @@ type Machine interface {
 	Timeout(now Time, w *Waiter, fx *Effects) // the waiter's Until has passed: it gets TimedOut, unless it has its answer
 
 	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
-	Message(now Time, news News, fx *Effects)         // messages came on the name's channel
-	Subscribed(now Time, refusal string, fx *Effects) // the subscription stands; refusal, if not empty: it was refused, in the server's words
+	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name
+	Subscribed(now Time, channel, refusal string, fx *Effects) // a subscription stands; refusal, if not empty: it was refused, in the server's words
 	Suspect(now Time, fx *Effects)                    // another program may have changed the key
 	LinkUp(now Time, fx *Effects)                     // the link to Redis works again
 	Drain(now Time, fx *Effects)                      // the engine takes no more requests: the waiters get Closed

@@ -34,8 +34,8 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.mayClaim() {
-		args.Code = l.cfg.Code()
+	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.mayBeGiven() {
+		args.Code = l.cfg.claimCode()
 	}
 	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
 	return true
@@ -75,7 +75,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 		f.stayTries = 0
 	case ran:
 		l.lease.phase = free
-		if c.Reply.Claimed() {
+		if c.Reply.Place().Stands {
 			l.ownRivals().noteClaim(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()

@@ -17,13 +17,12 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.admitOrDrop(now, g, c)
 	case c.Result == Unknown:
 		g.unanswered(lateAfter(c.Sent))
+		l.contest.rivals.claim.unanswered(c)
 		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 	case held && c.Result == Answered:
 		g.phase = free
 		l.trackOrphan(g, c.Sent)
-		if c.Op == AcquireClaim {
-			l.contest.rivals.noteClaim(now, c, c.Args.Claim().Code)
-		}
+		l.notePlace(now, c)
 		l.refused(now, c.Sent, ttl, g.ID, fx)
 	default:
 		g.declined()

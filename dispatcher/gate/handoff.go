@@ -52,14 +52,15 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	switch c.proves(0) {
 	case standing:
 		r, age := l.ownRivals(), g.Confirmed
-		r.outside = max(int32(c.Reply)-int32(r.ownSubscriptions()), 0)
+		listeners, places := c.Reply.Waiting()
+		r.outside, r.standing = max(int32(listeners)-int32(r.ownSubscriptions()), 0), places > 0
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
 		g.follow()
 		switch {
 		case !g.write:
 			l.confirmedForReaders(now, g, c, fx)
-		case r.outside > 0 && now >= r.yieldFree:
+		case r.standing || r.outside > 0 && now >= r.yieldFree:
 			g.Confirmed = age // others wait: this lease is not handed on for longer
 		}
 	case absent:

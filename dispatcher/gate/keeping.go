@@ -117,8 +117,8 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 		l.send(Detach, g.ID, stay, fx)
 		return
 	}
-	c := l.send(l.releaseOp(g.ID, g.write), g.ID, 0, fx)
-	c.Args = l.contest.rivals.releaseArgs(c.Op, "")
+	c := l.send(l.releaseOp(g.ID, g.write, g.Unsure != 0), g.ID, 0, fx)
+	c.Args = l.releaseArgs(c.Op, g.ID, "")
 	if f != nil {
 		f.addSuccessor(l, c)
 	}
@@ -134,7 +134,7 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.passedOn(l, now, c)
 		return
 	}
-	claimed := c.gaveToClaim()
+	gave, places := c.handedOver()
 	listeners := l.listeners(c)
 	notMine := c.Result == Answered && c.Reply == scripts.NotMine
 	if notMine && g.torn {
@@ -156,7 +156,9 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case notMine:
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
-	case !claimed: // else the next turn of this process is that of its claim
+	case places > 0: // the first in line asks before this process does
+		l.askFrom(now + 2*l.cfg.firstYield())
+	case !gave: // else this process goes to the end of the line
 		l.askFrom(now + l.pause(now, g.ID, listeners))
 	}
 }
@@ -183,7 +185,7 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	if o == nil {
 		return false
 	}
-	l.send(o.op, o.id, 0, fx).Args = r.releaseArgs(o.op, o.owner)
+	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(o.op, o.id, o.owner)
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
 	return true

@@ -111,8 +111,8 @@ func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 func (l *Lease) unrenewed(now Time, c *Command, tries *retries) {
 	l.Doubt = true
 	lease := l.Lease
-	if l.Deadline-now <= claimTime { // however long the lease is, several attempts fit into the last seconds, which are all that a claim has
-		lease = min(lease, claimTime)
+	if l.Deadline-now <= giftTime { // however long the lease is, several attempts fit into the last seconds, which are all that a lock has that was given
+		lease = min(lease, giftTime)
 	}
 	l.Next = now + within(tries.next(l.ID), lease)
 	if c.Result == NotSent {

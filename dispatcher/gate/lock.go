@@ -41,7 +41,7 @@ type traits struct {
 	fenced      bool                // grants have fencing tokens
 	polls       bool                // waiters poll: nothing is published, and nobody listens
 	fair        bool                // waiters stand in a queue in Redis
-	claims      bool                // a release can give the lock to a waiter of another engine
+	inLine      bool                // waiting engines stand in a line in Redis
 }
 
 // ops are the operations about one lease.
@@ -59,10 +59,10 @@ func (l *Lock) ops(write bool) *ops {
 var mutexOps = ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: Release}
 
 var traitsByKind = [...]traits{
-	MutexKind:  {write: mutexOps, channel: scripts.LockChannel, claims: true},
-	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, channel: scripts.LockChannel, fenced: true, claims: true},
+	MutexKind:  {write: mutexOps, channel: scripts.LockChannel, inLine: true},
+	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, channel: scripts.LockChannel, fenced: true, inLine: true},
 	SpinKind:   {write: ops{Acquire, Renew, Confirm, ReleaseQuietly}, channel: scripts.LockChannel, polls: true},
-	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, channel: scripts.LockChannel, fair: true, claims: true},
+	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, channel: scripts.LockChannel, fair: true},
 	RWKind: {
 		write: ops{AcquireWrite, RenewWrite, ConfirmWrite, ReleaseWrite}, read: ops{AcquireRead, RenewRead, ConfirmRead, ReleaseRead},
 		channel: scripts.RWChannel,
@@ -219,19 +219,27 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 	return orphan
 }
 
-// releaseOp is the operation that releases this owner id. An engine that was never refused the name does not know whether others have
-// claims, so its plain release wakes them all.
-func (l *Lock) releaseOp(id uint64, write bool) Op {
-	if l.claims() && (l.contest.rivals.state == subscribed || id != 0 && l.contest.rivals.claim.asked == id) {
-		return ReleaseClaim
+// releaseOp is the operation that releases this owner id. unsure: it may have a place in line, or get one.
+func (l *Lock) releaseOp(id uint64, write, unsure bool) Op {
+	if unsure && l.traits().inLine && id != 0 && l.contest.rivals.claim.asked == id {
+		return ReleaseFromLine
 	}
 	return l.ops(write).release
+}
+
+// releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
+func (l *Lock) releaseArgs(op Op, id uint64, owner string) Args {
+	a := ReleaseArgs{Owner: owner}
+	if op == ReleaseFromLine {
+		a.Code = l.placeCode(id)
+	}
+	return a.Args()
 }
 
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
 func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
-		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer)))
+		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer, true)))
 	}
 	g.Unsure = 0
 }

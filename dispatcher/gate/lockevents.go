@@ -117,11 +117,15 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 	l.advance(now, fx)
 }
 
-// Message handles messages: that the lock was freed, or that a release gave it to our claim.
+// Message handles messages: that the lock was freed, or that a release gave it to us.
 func (l *Lock) Message(now Time, news News, fx *Effects) {
+	if r := l.contest.rivals; r.inbox.state != unsubscribed && news.Channel == r.inbox.channel {
+		l.told(now, news, fx)
+		return
+	}
 	claimed := false
 	if l.contest.rw == nil { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
-		if claimed = l.takeClaimed(now, news, fx); claimed {
+		if claimed = l.contest.queue.fair != nil && l.takeGiven(now, news, fx); claimed {
 			news.N--
 		}
 		news.N -= news.ones
@@ -183,11 +187,15 @@ func (l *Lock) Suspect(now Time, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Subscribed handles the confirmation or the refusal of the name's channel, or of one of a waiter in a fair queue.
-func (l *Lock) Subscribed(now Time, refusal string, fx *Effects) {
-	if f := l.contest.queue.fair; f != nil {
+// Subscribed handles the confirmation or the refusal of the name's channel, of our inbox, or of the channel of a waiter in a fair queue.
+func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
+	r := l.contest.rivals
+	switch f := l.contest.queue.fair; {
+	case f != nil:
 		f.subscribedInQueue(l, now, refusal)
-	} else if l.contest.subscribed(l.cfg, refusal) {
+	case r.inbox.state != unsubscribed && channel == r.inbox.channel:
+		l.inboxAnswered(refusal, fx)
+	case l.contest.subscribed(l.cfg, refusal):
 		l.askAgain()
 	}
 	l.advance(now, fx)
@@ -237,8 +245,9 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 			f.grantedInVain(l, now, id)
 		}
 		r := l.ownRivals()
+		op := l.releaseOp(id, write, r.claim.id == id)
 		r.forgetClaim(id)
-		r.orphans.add(orphan{owner: owner, id: id, op: l.releaseOp(l.lease.ID, write), at: now, ack: ack})
+		r.orphans.add(orphan{owner: owner, id: id, op: op, at: now, ack: ack})
 	}
 	l.advance(now, fx)
 }
@@ -260,7 +269,8 @@ func (l *Lock) dismissAll() {
 func (l *Lock) Close(now Time, fx *Effects) {
 	l.dismissAll()
 	if r := l.contest.rivals; r != &noRivals {
-		r.subscription.close()
+		r.close()
+		r.inbox.close()
 		r.keep, r.turns = Never, turns{}
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
@@ -279,9 +289,8 @@ func (l *Lock) Wake(now Time, fx *Effects) {
 			r.orphans.settleAll(Outcome{Why: Closed})
 		}
 		r.forgetTurns(now)
-		if l.contest.queue.lasting() == 0 {
-			r.unsubscribeIdle(now, &l.Entry, fx)
-		}
+		r.unsubscribeIdle(now, &l.Entry, fx)
+		r.inbox.unsubscribeIdle(now, &l.Entry, fx)
 	}
 	l.advance(now, fx)
 }

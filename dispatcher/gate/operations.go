@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/wheellock/wheellock/scripts"
+import (
+	"strings"
+
+	"github.com/wheellock/wheellock/scripts"
+)
 
 // Op is an operation: what a command does in Redis.
 type Op uint8
@@ -19,8 +23,8 @@ const (
 	PermitRenew
 	Detach
 	Release
-	ReleaseClaim   // gives the lock to a claim, if there is one
-	ReleaseQuietly // publishes nothing
+	ReleaseFromLine // gives up the owner's place in line besides
+	ReleaseQuietly  // publishes nothing
 	ReleaseRead
 	ReleaseWrite
 	PermitFree
@@ -39,7 +43,7 @@ const (
 	PermitDelete
 	Adopt
 	Acquire
-	AcquireClaim // leaves a claim if it is refused
+	AcquireInLine // gets a place in line if it is refused
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
@@ -60,13 +64,12 @@ type Operation struct {
 	// its arguments, as the head of the script's file says. The keys of one name may lie apart while a hash slot moves.
 	Head, Keys, Args string
 
-	gives     func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (rule 25)
-	unclaimed func(*traits) Op         // the operation that does the same without claims, and has fewer keys; nil: none
+	gives func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (rule 25)
 
 	Ours      bool // the lock may be ours afterwards, perhaps by a hold from before
 	Releases  bool // the owner id is dead once it was sent (rule 4)
 	extends   bool // it may set the TTL of the owner anew
-	toClaim   bool // it may give the lock to a claim; the reply says so
+	givesAway bool // it may give the lock to another engine; the reply says so
 	publishes bool // it publishes on the name's channel, so that the message comes back to us
 	lasting   bool // a change that is sent until it is made (Change.lasting)
 	adds      bool // two such changes may be sent as one, with their sum
@@ -83,27 +86,30 @@ var Operations = [Ops]Operation{
 	None: {Name: "none"},
 
 	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
-	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "owner lease lockChannel", gives: counted, Ours: true, extends: true},
+	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "owner lease lockChannel", gives: counted, Ours: true, extends: true},
 	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease nothing", gives: granted, Ours: true, extends: true},
 	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, extends: true},
 	ConfirmRead: {
 		Name: "confirm read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease rwChannel",
 		gives: counted, Ours: true, extends: true,
 	},
-	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
+	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
 	Downgrade: {
 		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name hold", Args: "writer owner lease rwChannel",
 		gives: freed, Ours: true, extends: true, publishes: true,
 	},
 	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
 
-	Detach:  {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name queue", Args: "owner detached lease listened", Releases: true, publishes: true},
-	Release: {Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name", Args: "released lockChannel", Releases: true, publishes: true},
-	ReleaseClaim: {
-		Name: "release claim", Script: &scripts.ReleaseClaim, Head: "publish", Keys: "name claims", Args: "released lockChannel own",
-		Releases: true, publishes: true, toClaim: true, unclaimed: func(k *traits) Op { return k.write.release },
+	Detach:  {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true, publishes: true},
+	Release: {
+		Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel",
+		Releases: true, publishes: true, givesAway: true,
 	},
-	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name", Args: "released lockChannel", Releases: true},
+	ReleaseFromLine: {
+		Name: "release from line", Script: &scripts.ReleaseFromLine, Head: "publish", Keys: "name line", Args: "released lockChannel inLine",
+		Releases: true, publishes: true, givesAway: true,
+	},
+	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel", Releases: true},
 	ReleaseRead: {
 		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name releasedHold", Args: "released rwChannel",
 		Ours: true, Releases: true, publishes: true,
@@ -115,7 +121,7 @@ var Operations = [Ops]Operation{
 	},
 	FairRelease: {
 		Name: "fair release", Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys, Args: "released successor lease lockChannel",
-		gives: passed, Ours: true, Releases: true, toClaim: true,
+		gives: passed, Ours: true, Releases: true, givesAway: true,
 	},
 	FairLeave: {Name: "fair leave", Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
 
@@ -139,9 +145,9 @@ var Operations = [Ops]Operation{
 
 	Adopt:   {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
 	Acquire: {Name: "acquire", Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true},
-	AcquireClaim: {
-		Name: "acquire claim", Script: &scripts.AcquireClaim, Head: fencedHead, Keys: "name claims counter", Args: "owner lease code",
-		gives: granted, Ours: true, unclaimed: func(k *traits) Op { return k.write.acquire },
+	AcquireInLine: {
+		Name: "acquire in line", Script: &scripts.AcquireInLine, Head: fencedHead, Keys: "name line counter", Args: "owner lease inLine",
+		gives: granted, Ours: true,
 	},
 	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},
 	AcquireRead: {
@@ -160,21 +166,19 @@ var Operations = [Ops]Operation{
 	Take: {Name: "take", Script: &scripts.Take, Head: "leaveBy", Keys: "name receipt", Args: "number resent runs", gives: granted},
 
 	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},
-	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name queue", Args: "waitersChannel"},
+	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name waiters", Args: "waitersChannel"},
 }
 
 func (o Op) String() string { return Operations[o].Name }
 
+// Lined reports whether a call of the operation names the line for a lock. It can go without.
+func (o Op) Lined() bool {
+	keys := Operations[o].Keys
+	return strings.HasPrefix(keys, "name line") || keys == "name waiters"
+}
+
 // Confirms reports whether replicas must acknowledge the operation before it counts.
 func (o Op) Confirms() bool { return Operations[o].gives != nil }
-
-// Unclaimed is the operation that does the same as op without claims; None: there is no such operation.
-func (c *Command) Unclaimed(op Op) Op {
-	if plain := Operations[op].unclaimed; plain != nil {
-		return plain(c.Entry.traits())
-	}
-	return None
-}
 
 // The replies that give something.
 func granted(r scripts.Reply) bool { return r.Granted() }

@@ -8,7 +8,8 @@ import (
 // rivals is what is known of other processes that want a name, and what callers of this process want besides holding it. It is made when
 // the first of these begins, so that a name without competition stays small.
 type rivals struct {
-	subscription
+	listening
+	inbox subscription // to the channel of the messages that are for this engine alone
 	yielding
 	turns  turns      // of a name with waiters that poll
 	keep   Time       // how long the turns are remembered without waiters here; Never: they are not
@@ -22,13 +23,14 @@ type rivals struct {
 	growing  growths
 	orphans  orphans
 	claim    claim
+	listens  bool // this engine's place is to listen to the lock's channel
 	stay     stay
 	adopting adoptions
 	wanting  wanting
 }
 
 func newRivals(cfg *Config) rivals {
-	return rivals{subscription: newSubscription(cfg), keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
+	return rivals{listening: newListening(cfg), inbox: subscription{linger: Never}, keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
 }
 
 // noRivals are those of every name without competition. They are shared, and never written to.
@@ -37,9 +39,9 @@ var noRivals = newRivals(&Config{})
 // nextAlarm is when the first of these is due; free: orphans may be released.
 func (r *rivals) nextAlarm(free bool) Time {
 	if free {
-		return min(r.linger, r.keep, r.orphans.nextAlarm())
+		return min(r.linger, r.inbox.linger, r.keep, r.orphans.nextAlarm())
 	}
-	return min(r.linger, r.keep)
+	return min(r.linger, r.inbox.linger, r.keep)
 }
 
 // noteOurs records that this process has the name now.
@@ -58,7 +60,7 @@ func (r *rivals) forgetTurns(now Time) {
 }
 
 func (r *rivals) idle() bool {
-	return r.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
+	return r.state == unsubscribed && r.inbox.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
 
 // forced reports whether an owner was to be released by force before the answer to its acquire came.
@@ -84,15 +86,6 @@ func (r *rivals) endStay() {
 	if r.stay != (stay{}) {
 		r.stay = stay{}
 	}
-}
-
-// releaseArgs are the arguments of a release: of this owner field, or of the command's ID if it is empty.
-func (r *rivals) releaseArgs(op Op, owner string) Args {
-	a := ReleaseArgs{Owner: owner}
-	if op == ReleaseClaim && r.state == subscribed {
-		a.Own = 1
-	}
-	return a.Args()
 }
 
 // adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the

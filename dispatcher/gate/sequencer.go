@@ -189,7 +189,7 @@ func (s *Sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 }
 
 // Subscribed handles the confirmation of the name's channel, which comes again after a reconnect, or its refusal.
-func (s *Sequencer) Subscribed(now Time, refusal string, fx *Effects) {
+func (s *Sequencer) Subscribed(now Time, _, refusal string, fx *Effects) {
 	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
 	s.advance(now, fx)
 }
@@ -248,7 +248,7 @@ func (s *Sequencer) Close(now Time, fx *Effects) {
 	for _, p := range s.permits.held {
 		s.permits.lose(p, Closed)
 	}
-	s.rivals.subscription.close()
+	s.rivals.close()
 	s.Drain(now, fx)
 }
 

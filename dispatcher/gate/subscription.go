@@ -9,26 +9,30 @@ import (
 
 // News is the messages that came on a channel since the loop last looked.
 type News struct {
-	N    int32 // how many
-	Most int64 // the largest number in them
+	Channel string
+	N       int32 // how many
+	Most    int64 // the largest number in them
 
-	codes [mostCodes]int64 // the first numbers that may be the code of a claim
+	codes [mostCodes]int64 // the first numbers that may be a code
 	ones  int32            // how many were a 1
+	zeros int32            // how many were a 0
 	kept  uint8
 }
 
-// mostCodes is how many codes are kept. A process has one claim of a name. If others flood the channel, its code may be lost, as any
-// message may.
+// mostCodes is how many codes are kept. A process awaits one for a name. If others flood the channel, it may be lost, as any message may.
 const mostCodes = 4
 
-// Add adds a message with that number. On the channel of a mutex a 1 is for waiters of Redisson (scripts/release_claim.lua).
+// Add adds a message with that number. On the channel of a mutex a 1 is for waiters of Redisson: an older version of this library sends it.
 func (n *News) Add(said int64) {
 	if n.N == 0 || said > n.Most {
 		n.Most = said
 	}
 	if n.N < math.MaxInt32 {
 		n.N++
-		if said == 1 {
+		switch said {
+		case 0:
+			n.zeros++
+		case 1:
 			n.ones++
 		}
 	}
@@ -38,22 +42,12 @@ func (n *News) Add(said int64) {
 	}
 }
 
-// subscription is a name's subscription to its channel, and what is known of our own messages on it.
+// subscription is the subscription to a channel about a name.
 type subscription struct {
-	channel   string
-	linger    Time  // when the subscription ends if no caller waits
-	ended     Time  // when it ended last; Redis learns of that later
-	heedAt    Time  // when a message may lead to a question again
-	own       int32 // messages of ours that have not come back yet
-	echo      int32 // how many copies of each come back
-	state     subscriptionState
-	published bool  // the command in flight publishes one of them
-	missed    bool  // a message before heedAt came while a question was on its way: the next one leaves at heedAt
-	vain      uint8 // questions in a row that a message may have caused, and that found nothing changed
-}
-
-func newSubscription(cfg *Config) subscription {
-	return subscription{linger: Never, echo: max(cfg.Echo, 1)}
+	channel string
+	linger  Time // when it ends, because nobody needs it
+	ended   Time // when it ended last; Redis learns of that later
+	state   subscriptionState
 }
 
 // subscriptionState is the state of a subscription.
@@ -70,7 +64,7 @@ const (
 const lingerTime = time.Second
 
 // subscribe asks for the channel, unless that was done.
-func (s *subscription) subscribe(e *Entry, channel func(string) string, fx *Effects) {
+func (s *subscription) subscribe(e *Entry, channel func(name string) string, fx *Effects) {
 	s.linger = Never
 	if s.state != unsubscribed {
 		return
@@ -79,11 +73,11 @@ func (s *subscription) subscribe(e *Entry, channel func(string) string, fx *Effe
 	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
 
-// setLinger sets the end of the subscription when no caller waits any more, and cancels it when one does.
-func (s *subscription) setLinger(now Time, waiting bool) {
+// setLinger sets the end of the subscription when nobody needs it any more, and cancels it when somebody does.
+func (s *subscription) setLinger(now Time, needed bool) {
 	switch {
 	case s.state == unsubscribed:
-	case waiting:
+	case needed:
 		s.linger = Never
 	case s.linger == Never:
 		s.linger = now + lingerTime
@@ -101,9 +95,6 @@ func (s *subscription) unsubscribeIdle(now Time, e *Entry, fx *Effects) {
 	}
 	s.state, s.ended = unsubscribed, now
 }
-
-// confirm records that the subscription stands, perhaps again: messages from before are lost.
-func (s *subscription) confirm() { s.state, s.own = subscribed, 0 }
 
 // ownSubscriptions is how many of the channel's subscribers are this process.
 func (s *subscription) ownSubscriptions() int64 {
@@ -124,8 +115,26 @@ func (s *subscription) ownWhenSent(sent Time) int64 {
 // close forgets the subscription: its connection closes with the engine.
 func (s *subscription) close() { s.state, s.linger = unsubscribed, Never }
 
+// listening is the subscription to a name's channel, and what is known of our own messages there.
+type listening struct {
+	subscription
+	heedAt    Time  // when a message may lead to a question again
+	own       int32 // messages of ours that have not come back yet
+	echo      int32 // how many copies of each come back
+	published bool  // the command in flight publishes one of them
+	missed    bool  // a message before heedAt came while a question was on its way: the next one leaves at heedAt
+	vain      uint8 // questions in a row that a message may have caused, and that found nothing changed
+}
+
+func newListening(cfg *Config) listening {
+	return listening{subscription: subscription{linger: Never}, echo: max(cfg.Echo, 1)}
+}
+
+// confirm records that the subscription stands, perhaps again: messages from before are lost.
+func (s *listening) confirm() { s.state, s.own = subscribed, 0 }
+
 // foreign reports whether one of the messages is not our own.
-func (s *subscription) foreign(news News) bool {
+func (s *listening) foreign(news News) bool {
 	own := min(news.N, s.own)
 	s.own -= own
 	return news.N > own
@@ -142,7 +151,7 @@ const (
 
 // noteFound records whether a question found a change since the one before. Another owner is a change, so a lock with many rivals is asked
 // for as often as it is freed.
-func (s *subscription) noteFound(now Time, changed bool) {
+func (s *listening) noteFound(now Time, changed bool) {
 	if changed {
 		s.vain, s.heedAt = 0, 0
 		return
@@ -163,7 +172,7 @@ func (s *subscription) noteFound(now Time, changed bool) {
 
 // notePublish records that a command leaves that publishes a message, which will come back to us. It is called when the command leaves,
 // because the message may come before the answer, on another connection.
-func (s *subscription) notePublish() {
+func (s *listening) notePublish() {
 	if s.state == subscribed {
 		s.own += s.echo
 		s.published = true
@@ -172,7 +181,7 @@ func (s *subscription) notePublish() {
 
 // otherListeners is how many subscribers of other processes received the message of a command that n subscribers received. sure is false if
 // a message of another process may have been taken for ours.
-func (s *subscription) otherListeners(n scripts.Reply) (others int32, sure bool) {
+func (s *listening) otherListeners(n scripts.Reply) (others int32, sure bool) {
 	listeners := int32(max(n, 0))
 	if !s.published {
 		return listeners, true
@@ -186,7 +195,7 @@ func (s *subscription) otherListeners(n scripts.Reply) (others int32, sure bool)
 
 // unpublished records that a command may have published nothing. The next message may be another process's, so none is ignored any more. If
 // our own comes after all, it costs one question too many.
-func (s *subscription) unpublished() (sure bool) {
+func (s *listening) unpublished() (sure bool) {
 	if !s.published {
 		return true
 	}

@@ -21,8 +21,8 @@ type Wanter interface {
 }
 
 // wanting is the holds that are to be notified when another caller waits for the name that did not wait before them. Waiters of this
-// process are known at once. Other processes are counted in Redis: by the places in the queue of a fair lock, which a waiter that gives up
-// leaves, or by the subscribers of the name's channel. Pollers leave no trace.
+// process are known at once. Other processes are counted in Redis: by the places in the line for a mutex or in the queue of a fair one, which
+// a waiter that gives up leaves, and by the subscribers of the name's channel. Pollers leave no trace.
 //
 // A subscriber may be nobody's when a hold is younger than listenerAge:
 //
@@ -34,9 +34,9 @@ type wanting struct {
 	lookAt Time // when Redis may be asked next
 }
 
-// countableFrom is the time from which on the others in Redis have waited for h.
+// countableFrom is the time from which on the others in Redis may have waited for h.
 func (l *Lock) countableFrom(h *Hold) Time {
-	if l.Kind == FairKind {
+	if l.traits().fair || l.traits().inLine {
 		return h.Since()
 	}
 	return h.Since() + listenerAge
@@ -84,11 +84,11 @@ func (l *Lock) countedWaiters(c *Command) {
 	if c.Result != Answered {
 		return
 	}
-	others := int64(c.Reply)
-	if l.Kind != FairKind {
-		others -= l.contest.rivals.ownWhenSent(c.Sent)
-	}
-	l.contest.rivals.wanting.notify(func(h *Hold) bool { return others > 0 && c.Sent >= l.countableFrom(h) })
+	listeners, places := c.Reply.Waiting()
+	others := int64(listeners) - l.contest.rivals.ownWhenSent(c.Sent)
+	l.contest.rivals.wanting.notify(func(h *Hold) bool {
+		return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge
+	})
 }
 
 // notify notifies the holders of the holds that are wanted. It forgets these and the holds that have ended.

@@ -28,6 +28,7 @@ const (
 type yielding struct {
 	streak    Time          // when this process last began to have the name without a break
 	outside   int32         // how many other subscribers the last count found
+	standing  bool          // the last count found engines that stand in line
 	handed    int32         // handoffs since this process has the name
 	yields    uint8         // yields in vain, less those that were taken
 	shorts    uint8         // short turns of others, less those that were long or in vain
@@ -46,7 +47,7 @@ func (y *yielding) keeps(now Time, polls bool, cfg *Config) bool {
 	if y.streak == 0 {
 		y.streak = now
 	}
-	return (y.outside == 0 || now < y.yieldFree) && (polls || now-y.streak < y.longest(now, cfg))
+	return !y.standing && (y.outside == 0 || now < y.yieldFree) && (polls || now-y.streak < y.longest(now, cfg))
 }
 
 // longest is how long a streak lasts at most.
@@ -72,10 +73,13 @@ func (y *yielding) pause(now Time, listeners int32, cfg *Config) time.Duration {
 	if now < y.yieldFree {
 		return 0
 	}
-	first := max(minYield, 2*cfg.RTT)
+	first := cfg.firstYield()
 	y.yield = max(first, min(first<<y.yields, longestYield))
 	return y.yield
 }
+
+// firstYield is the shortest time in which others can ask.
+func (c *Config) firstYield() time.Duration { return max(minYield, 2*c.RTT) }
 
 // pauseForPollers is the pause at the end of a streak for pollers that do not listen. It meets them by chance: to let them in for certain
 // it would have to be as long as their sleep.
@@ -128,5 +132,5 @@ func (y *yielding) noteOurs(now Time, cfg *Config) {
 			y.shortEnds = now + shortTime
 		}
 	}
-	y.streak, y.outside, y.handed, y.taken = now, 0, 0, false
+	y.streak, y.outside, y.standing, y.handed, y.taken = now, 0, false, 0, false
 }

@@ -229,8 +229,8 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 			c.fail(call, v)
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
 			c.calls = call.Split(c.calls)
-		case v.Apart && c.Batch[call.From].Unclaimed(call.Op) != gate.None: // its other keys are together, or it has one
-			call.Op = c.Batch[call.From].Unclaimed(call.Op)
+		case v.Apart && call.Op.Lined() && !call.Lineless: // its other keys are together, or it has one
+			call.Lineless = true
 			c.calls = append(c.calls, call)
 		default:
 			c.fail(call, v)

@@ -23,6 +23,7 @@ type Call struct {
 	Op       gate.Op
 	From, To int
 	Asking   bool // ASKING goes before it
+	Lineless bool // no line is named: the keys of a name lie apart while its hash slot moves
 }
 
 // Commands is how many commands of Redis it takes.
@@ -49,7 +50,7 @@ func Cut(calls []Call, batch []gate.Command, cluster bool) []Call {
 		for to < len(batch) && to-from < maxNames && batch[to].Op == first.Op && batch[to].Entry.Slot == first.Entry.Slot && !first.Asking && !batch[to].Asking {
 			to++
 		}
-		calls = append(calls, Call{first.Op, from, to, first.Asking})
+		calls = append(calls, Call{Op: first.Op, From: from, To: to, Asking: first.Asking})
 		from = to
 	}
 	return calls

@@ -22,11 +22,11 @@ func NewEncoder(s Settings) *Encoder {
 // Learn notes what the clock of the server showed, in ms since 1970, when its answer was read.
 func (e *Encoder) Learn(serverMillis int64, at gate.Time) { e.clock.Learn(serverMillis, at) }
 
-// Encode returns the script, the keys and the arguments of a command that is sent then, and sets its Sent. The slices are
-// valid until the next call.
-func (e *Encoder) Encode(c *gate.Command, sent gate.Time) (text string, keys, args []string) {
+// Encode returns the script, the keys and the arguments of a command that is sent then, and sets its Sent. lineless: no line is named. The
+// slices are valid until the next call.
+func (e *Encoder) Encode(c *gate.Command, lineless bool, sent gate.Time) (text string, keys, args []string) {
 	one := [1]gate.Command{*c}
-	keys, args = e.writer.Write(one[:], Call{Op: c.Op, To: 1}, sent)
+	keys, args = e.writer.Write(one[:], Call{Op: c.Op, To: 1, Lineless: lineless}, sent)
 	c.Sent = sent
 	return gate.Operations[c.Op].Script.Text, keys, args
 }

@@ -24,13 +24,15 @@ var words = map[string]word{
 	"idle":        func(w *Writer, _ *gate.Command) { w.number(w.settings.FenceTTL.Milliseconds()) },
 	// The script must not look at keys that are not declared: the hash slot is moving to the node, which does not have all its keys yet,
 	// or the engine keeps to declared keys.
-	"declared": func(w *Writer, _ *gate.Command) { w.flag(w.asking || w.settings.Declared) },
+	"declared": func(w *Writer, _ *gate.Command) { w.flag(w.call.Asking || w.settings.Declared) },
 
 	// Keys.
 	"name":         func(w *Writer, c *gate.Command) { w.key(c.Entry.Name) },
+	"line":         (*Writer).line,
+	"waiters":      (*Writer).waiters,
 	"claims":       func(w *Writer, c *gate.Command) { w.key(scripts.ClaimsKey(c.Entry.Name)) },
 	"counter":      func(w *Writer, c *gate.Command) { w.keyOf(gate.FencedKind, c, scripts.TokenKey) },
-	"queue":        func(w *Writer, c *gate.Command) { w.keyOf(gate.FairKind, c, scripts.FairQueue) },
+	"queue":        func(w *Writer, c *gate.Command) { w.key(scripts.FairQueue(c.Entry.Name)) },
 	"deadlines":    func(w *Writer, c *gate.Command) { w.key(scripts.FairDeadlines(c.Entry.Name)) },
 	"alive":        func(w *Writer, c *gate.Command) { w.key(scripts.FairAlive(c.Entry.Name)) },
 	"hold":         func(w *Writer, c *gate.Command) { w.holdKey(c, "") },
@@ -59,8 +61,7 @@ var words = map[string]word{
 	"lease":         func(w *Writer, c *gate.Command) { w.number(c.Lease.Milliseconds()) },
 	"leaseBehind":   func(w *Writer, c *gate.Command) { w.leases = append(w.leases, c.Lease) }, // behind everything else of the call
 	"number":        func(w *Writer, c *gate.Command) { w.number(int64(c.ID)) },
-	"own":           func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Own) },
-	"code":          func(w *Writer, c *gate.Command) { w.number(c.Args.Claim().Code) },
+	"inLine":        (*Writer).inLine,
 	"yields":        (*Writer).yields,
 	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.Release().Successor)) },
 	"leaving":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },

@@ -12,6 +12,7 @@ import (
 // Settings is what an engine tells every script. It does not change.
 type Settings struct {
 	UUID            string        // the engine's: owner fields are "<UUID>:<number>"
+	Inbox           uint64        // the dispatcher's number, in the channels of its own
 	Publish         string        // PUBLISH, SPUBLISH or BOTH
 	FenceTTL        time.Duration // idle fencing counters expire after this; 0: never
 	FairWaiterLease time.Duration // how long Redis keeps the waiters of an engine that nobody renews
@@ -30,7 +31,7 @@ type Writer struct {
 	// Of the call that is being written.
 	batch  []gate.Command
 	sent   gate.Time
-	asking bool // it goes with ASKING
+	call   Call
 }
 
 // NewWriter returns a writer for the server with that clock.
@@ -40,7 +41,7 @@ func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{setting
 // slices are valid until the next Write.
 func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
 	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
-	w.batch, w.sent, w.asking = batch, sent, c.Asking
+	w.batch, w.sent, w.call = batch, sent, c
 	layout := &layouts[c.Op]
 	for _, write := range layout.head {
 		write(w, &batch[0])
@@ -78,6 +79,36 @@ func (w *Writer) keyOf(kind gate.Kind, c *gate.Command, key func(name string) st
 	} else {
 		w.key(c.Entry.Name)
 	}
+}
+
+// line names the line for a lock; if there can be none, the lock again.
+func (w *Writer) line(c *gate.Command) {
+	if w.call.Lineless || c.Entry.Kind != gate.MutexKind && c.Entry.Kind != gate.FencedKind {
+		w.key(c.Entry.Name)
+	} else {
+		w.key(scripts.LineKey(c.Entry.Name))
+	}
+}
+
+// waiters names the queue of a fair lock, or the line for another.
+func (w *Writer) waiters(c *gate.Command) {
+	if c.Entry.Kind == gate.FairKind && !w.call.Lineless {
+		w.key(scripts.FairQueue(c.Entry.Name))
+	} else {
+		w.line(c)
+	}
+}
+
+// inLine writes a place in the line for a lock.
+func (w *Writer) inLine(c *gate.Command) {
+	code := c.Args.Place().Code
+	if c.Op == gate.ReleaseFromLine {
+		code = c.Args.Release().Code
+	}
+	w.text = append(AppendOwner(w.text, w.settings.UUID, c.ID), ' ')
+	w.text = append(strconv.AppendInt(w.text, code, 10), ' ')
+	w.text = scripts.AppendInbox(w.text, c.Entry.Name, w.settings.UUID, w.settings.Inbox)
+	w.end()
 }
 
 // amount writes by how much a count changes, or what it is to be and for how long.
@@ -124,11 +155,14 @@ func (w *Writer) listened(c *gate.Command) {
 	}
 }
 
-// waitersChannel writes the channel on which the waiters of a lock listen.
+// waitersChannel writes the channel on which waiters of a lock listen; of a fair lock nothing, for its queue has all.
 func (w *Writer) waitersChannel(c *gate.Command) {
-	if c.Entry.Kind == gate.RWKind {
+	switch c.Entry.Kind {
+	case gate.RWKind:
 		w.string(scripts.RWChannel(c.Entry.Name))
-	} else {
+	case gate.FairKind:
+		w.string("")
+	default:
 		w.lockChannel(c)
 	}
 }

@@ -1,0 +1,122 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each dispatcher, on behalf of all its waiters. A
+// release gives the mutex to the first place (claim.go) and publishes that in the inbox of its engine. The others hear nothing of it. So a
+// hand-over costs the same however many engines wait.
+//
+// An engine that is refused a mutex subscribes to its inbox for the name, and asks again in line when the subscription stands. After that
+// the refusal itself leaves the place, until the subscription has been idle for lingerTime. A place stands until it is given the mutex, its
+// owner id has the mutex or is released, or the line is not asked for during placeTime.
+//
+// Messages in the inbox:
+//
+//   - A code: the mutex is ours (claim.go).
+//   - A 0: the mutex may be free, and we are the first: ask now.
+//   - A 1: the mutex is free for others than engines, and we are the first: ask after a pause.
+//
+// A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, has
+// wokenOnly in place of its code. It is told by a 0 when it is the first, and asks.
+//
+// Others wait outside the line: clients of Redisson, older versions of this library, whoever polls. As long as the owner is one of them the
+// answer to the first place says so, and that engine, and no other, listens to the name's channel besides. Once in 100 ms a release frees
+// the mutex for them in place of giving it.
+//
+// If an engine may not listen to its inbox, or gets no place, it listens to the name's channel like those outside.
+
+const (
+	// placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
+	placeTime = time.Minute
+	// wokenOnly stands in place of a code.
+	wokenOnly = 1
+)
+
+// inboxOf is the channel of the messages about a name that are for this dispatcher alone.
+func (c *Config) inboxOf(name string) string {
+	return string(scripts.AppendInbox(nil, name, c.UUID, c.Inbox))
+}
+
+// placeCode is the code of the place of an owner id.
+func (l *Lock) placeCode(id uint64) int64 {
+	if l.cfg.Code == nil {
+		return wokenOnly
+	}
+	return l.cfg.Code(id)
+}
+
+// unanswered records that an acquire got no answer. Its owner id may have come into line by it, so its code proves nothing any more.
+func (c *claim) unanswered(asked *Command) {
+	if asked.Op != AcquireInLine {
+		return
+	}
+	c.doubted = asked.ID
+	if c.id == asked.ID {
+		c.code = 0
+	}
+}
+
+// notePlace records what an acquire that was refused says about our place in line. If it says that there is none, an earlier place may
+// stand as before.
+func (l *Lock) notePlace(now Time, asked *Command) {
+	if asked.Op != AcquireInLine {
+		return
+	}
+	r, place := l.contest.rivals, asked.Reply.Place()
+	r.listens = place.Listens || !place.Stands
+	if !place.Stands {
+		return
+	}
+	code := asked.Args.Place().Code
+	switch fresh := r.claim.id != asked.ID; {
+	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer
+		!fresh && place.New, // it was given the lock, or lost its place
+		!fresh && r.claim.code == 0,
+		code == wokenOnly:
+		code = 0
+	}
+	r.noteClaim(now, asked, code)
+	r.claim.ends += placeTime
+}
+
+// waitInLine sees to the subscriptions of a waiting engine.
+func (l *Lock) waitInLine(fx *Effects) {
+	r := l.contest.rivals
+	if r.inbox.subscribe(&l.Entry, l.cfg.inboxOf, fx); r.inbox.state == subscribeDenied {
+		r.listens = true
+	}
+	if r.listens {
+		r.subscribe(&l.Entry, scripts.LockChannel, fx)
+	}
+}
+
+// inboxAnswered handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
+func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
+	r := l.contest.rivals
+	if refusal == "" {
+		r.inbox.state = subscribed
+		l.askAgain()
+		return
+	}
+	r.inbox.state = subscribeDenied
+	if l.contest.queue.head != nil {
+		l.waitInLine(fx)
+	}
+}
+
+// told handles the messages in the inbox.
+func (l *Lock) told(now Time, news News, fx *Effects) {
+	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
+		switch {
+		case news.zeros > 0:
+			l.hinted(now)
+		case news.ones > 0:
+			l.contest.askAt = min(l.contest.askAt, max(now+l.cfg.firstYield(), r.heedAt))
+		}
+	}
+	l.advance(now, fx)
+}
