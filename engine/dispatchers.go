@@ -118,7 +118,7 @@ func giftCodes(o *Options) func(n uint64) int64 {
 		return nil
 	}
 	var key, block [aes.BlockSize]byte
-	rand.Read(key[:])                // never fails
+	rand.Read(key[:])                  // never fails
 	cipher, _ := aes.NewCipher(key[:]) // nor does this with a key of that length
 	return func(n uint64) int64 {
 		binary.BigEndian.PutUint64(block[8:], n)

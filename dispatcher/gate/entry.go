@@ -65,14 +65,14 @@ type Machine interface {
 	Abandon(now Time, w *Waiter, fx *Effects) // the waiter gives up: it gets GaveUp, unless it has its answer
 	Timeout(now Time, w *Waiter, fx *Effects) // the waiter's Until has passed: it gets TimedOut, unless it has its answer
 
-	Answer(now Time, c *Command, fx *Effects)         // the command in flight came back
+	Answer(now Time, c *Command, fx *Effects)                  // the command in flight came back
 	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name
 	Subscribed(now Time, channel, refusal string, fx *Effects) // a subscription stands; refusal, if not empty: it was refused, in the server's words
-	Suspect(now Time, fx *Effects)                    // another program may have changed the key
-	LinkUp(now Time, fx *Effects)                     // the link to Redis works again
-	Drain(now Time, fx *Effects)                      // the engine takes no more requests: the waiters get Closed
-	Close(now Time, fx *Effects)                      // the engine closes: settle all callers, release all leases
-	Wake(now Time, fx *Effects)                       // the alarm is due
+	Suspect(now Time, fx *Effects)                             // another program may have changed the key
+	LinkUp(now Time, fx *Effects)                              // the link to Redis works again
+	Drain(now Time, fx *Effects)                               // the engine takes no more requests: the waiters get Closed
+	Close(now Time, fx *Effects)                               // the engine closes: settle all callers, release all leases
+	Wake(now Time, fx *Effects)                                // the alarm is due
 
 	NextAlarm() Time // when to call Wake; Never: not at all
 	Waiting() int    // how many callers wait

@@ -29,9 +29,9 @@ type Writer struct {
 	leases     []time.Duration // written behind all other arguments
 
 	// Of the call that is being written.
-	batch  []gate.Command
-	sent   gate.Time
-	call   Call
+	batch []gate.Command
+	sent  gate.Time
+	call  Call
 }
 
 // NewWriter returns a writer for the server with that clock.

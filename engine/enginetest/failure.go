@@ -90,7 +90,7 @@ const (
 var operations = map[string]operation{
 	digest(scripts.Renew.Text): renewal, digest(scripts.RenewRead.Text): renewal, digest(scripts.Confirm.Text): renewal,
 	digest(scripts.PermitRenew.Text): renewal,
-	digest(scripts.Release.Text):     unlock, digest(scripts.ReleaseClaim.Text): unlock, digest(scripts.FairRelease.Text): unlock,
+	digest(scripts.Release.Text):     unlock, digest(scripts.ReleaseFromLine.Text): unlock, digest(scripts.FairRelease.Text): unlock,
 	digest(scripts.ReleaseRead.Text): unlock, digest(scripts.ReleaseWrite.Text): unlock, digest(scripts.Downgrade.Text): unlock,
 	digest(scripts.PermitFree.Text): unlock,
 }
