@@ -9,10 +9,10 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// A mutex has one key, but claims have one of their own, which is not there most of the time. In a hash slot that is open on its way, for
-// ever if the resharding was interrupted, a mutex that went from process to process is released and taken all the same: without claims.
+// A mutex has one key, but its line has one of its own, which is not there most of the time. In a hash slot that is open on its way, for
+// ever if the resharding was interrupted, a mutex that went from process to process is released and taken all the same: without a line.
 // invariant: command-follows-its-slot
-func TestClusterMutexInAnOpenSlotGoesOnWithoutClaims(t *testing.T) {
+func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	a, b := testkit.Join(t, c), testkit.Join(t, c)
@@ -28,18 +28,18 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutClaims(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			home := c.NodeOf(slotOf(s.name))
-			claims := scripts.ClaimsKey(s.name)
-			claimed := func() bool { return home.MustDo("EXISTS", claims).Int == 1 }
+			line := scripts.LineKey(s.name)
+			stands := func() bool { return home.MustDo("EXISTS", line).Int == 1 }
 
 			first := testkit.MustLock(t, s.of(b, s.name))
 			waiting := s.of(a, s.name).LockAsync(testkit.Soon(t))
-			redistest.Await(t, "a claim", claimed)
+			redistest.Await(t, "a place in line", stands)
 			testkit.MustUnlock(t, first)
 			held, err := waiting.Wait(testkit.Soon(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			home.MustDo("DEL", claims)
+			home.MustDo("DEL", line)
 
 			move := c.BeginMove(slotOf(s.name), other(c, slotOf(s.name)))
 			if s.arrived {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // CheckQuiet checks what must be true two seconds after the last call: no key stands but those that others
@@ -51,6 +52,11 @@ func firstOf(some, others []string) string {
 
 // Owners reads who holds a name in Redis, and how often.
 func Owners(s *redistest.Server, name string) []string { return s.MustDo("HGETALL", name).Texts() }
+
+// InLine counts the places in the line for a name.
+func InLine(s *redistest.Server, name string) int {
+	return len(slices.DeleteFunc(s.MustDo("ZRANGE", scripts.LineKey(name), "0", "-1").Texts(), func(member string) bool { return member == "since" }))
+}
 
 // IsAny reports whether an error is one of those.
 func IsAny(err error, sentinels ...error) bool {
