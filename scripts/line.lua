@@ -18,10 +18,11 @@ local WOKEN, SINCE = '1', 'since'
 local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is the time in ms behind this
 local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
--- first is the first place; nil: nobody stands in line.
+-- first is the first place; nil: nobody stands in line. Then SINCE goes, too.
 local function first(line)
 	local text = call('ZRANGE', line, 0, 0)[1] -- an error has none
 	if text ~= SINCE then return text end
+	call('ZREM', line, SINCE) -- unchecked: it ends with the line
 end
 
 -- places counts them.
