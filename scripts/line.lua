@@ -94,18 +94,21 @@ local function leave(line, place, how)
 end
 
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. A place that is only
--- woken is told, and stays.
+-- woken is told, and stays. An engine whose inbox nobody hears here may hear it at another node of a cluster, so no code is published in
+-- vain, and it is told to ask again.
 local function give(lock, line, place, how)
 	for _ = 1, DEAD do
 		if not place then return false end
 		local owner, code, inbox = string.match(place, '^(%S+) (%d+) (.+)$')
-		if code == WOKEN and publish(how, inbox, FREE) ~= 0 then return false end
-		if call('ZREM', line, place) ~= 1 then return false end -- before its code is published: none is published twice
-		if owner and code ~= WOKEN then
+		local lives = inbox and listeners(how, inbox) > 0
+		if inbox and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
+		if lives and code == WOKEN or call('ZREM', line, place) ~= 1 then return false end -- first: no code is published twice
+		if lives then
 			if call('HSET', lock, owner, '1') ~= 1 or bound(lock, GIFT, owner) then return false end
 			local heard = publish(how, inbox, code)
-			if heard > 0 or heard < 0 and how == 'BOTH' then return true end -- of two ways one may have been heard
+			if heard >= 0 or how == 'BOTH' then return true end -- of two ways one may have been heard
 			call('HDEL', lock, owner) -- unchecked: nobody has heard of it, and its lease is short
+			return false
 		end
 		place = first(line)
 	end

@@ -113,9 +113,9 @@ func (l *Lock) told(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
 		switch {
 		case news.zeros > 0:
-			l.hinted(now)
+			l.hinted(now, r.heedAt)
 		case news.ones > 0:
-			l.contest.askAt = min(l.contest.askAt, max(now+l.cfg.firstYield(), r.heedAt))
+			l.hinted(now, max(now+l.cfg.firstYield(), r.heedAt))
 		}
 	}
 	l.advance(now, fx)

@@ -148,17 +148,17 @@ func (l *Lock) freedByOther(now Time) {
 		r.noteFound(now, false)
 	}
 	if rw != nil || !have {
-		l.hinted(now)
+		l.hinted(now, r.heedAt)
 	}
 	if rw != nil || have {
 		l.suspect(now, r.heedAt)
 	}
 }
 
-// hinted handles a message that the name may be free: the waiters ask again. If a question is on its way, its refusal leads to the next
-// one, not before heedAt.
-func (l *Lock) hinted(now Time) {
-	switch at := l.contest.rivals.heedAt; {
+// hinted handles a message that the name may be free: the waiters ask again at that time. If a question is on its way, its refusal leads to
+// the next one, not before heedAt.
+func (l *Lock) hinted(now, at Time) {
+	switch {
 	case l.contest.queue.head == nil:
 		l.again = false
 	case now < at && l.flight == None:

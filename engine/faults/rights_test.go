@@ -140,7 +140,7 @@ func TestFaultRightsRevokedWhileRunning(t *testing.T) {
 		outside := testkit.NewOutsider(t, server.Addr())
 		outside.Take("taken", time.Hour)
 		f := e.Mutex("taken").LockAsync(testkit.Soon(t))
-		redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+		redistest.Await(t, "the subscriptions", func() bool { return server.Subscriptions().Count() == 2 })
 		server.MustDo("ACL", "SETUSER", "locks", "resetchannels")
 		redistest.Await(t, "its end", func() bool { return server.Subscriptions().Count() == 0 })
 		outside.Free("taken")

@@ -24,7 +24,7 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(100 * time.Millisecond) // sleeps: what was given to a claim is renewed at once
+				time.Sleep(100 * time.Millisecond) // sleeps: what was given by a message is renewed at once
 				server.MustDo("DEL", h.Name())
 				select {
 				case <-h.Done():
@@ -35,7 +35,7 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 			t.Run("after a wait", func(t *testing.T) {
 				outside.Take("waited", time.Hour)
 				waiter := e.Mutex("waited").LockAsync(testkit.Soon(t))
-				redistest.Await(t, "a claim", func() bool { return server.MustDo("EXISTS", "{waited}:wheellock:claims").Int == 1 })
+				redistest.Await(t, "a place in line", func() bool { return testkit.InLine(server, "waited") == 1 })
 				server.MustDo("DEL", "waited") // nobody publishes that: the engine asks when it polls
 				h, err := waiter.Wait(testkit.Soon(t))
 				told(t, h, err)
