@@ -6,7 +6,7 @@
 -- KEYS per name   lock                          lock, fencing counter             lock, its line or the lock again, fencing counter or
 --                                                                                 the lock again
 -- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle
--- ARGV per name   owner                         owner, lease                      owner, lease, place
+-- ARGV per name   owner                         owner, lease                      owner, lease, code of its place
 -- ARGV last       one lease for all, or each
 -- lock is a hash of owner -> hold count, and none comes twice; the line is a key of ours alone. notAfter is the server time in ms after
 -- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
@@ -30,11 +30,11 @@ return each(n, function(i)
 		if reply ~= 1 then return fault(reply, lock) end
 		return bound(lock, lease, owner) or 1
 	end
-	local line, counter, place
+	local line, counter, code
 	if not plain then
 		local at = width * (i - 1)
 		lock, counter, owner, lease = KEYS[at + 1], KEYS[at + width], ARGV[at + 4], ARGV[at + 5]
-		if lined then line, place = KEYS[at + 2], ARGV[at + 6] end
+		if lined then line, code = KEYS[at + 2], ARGV[at + 6] end
 		if line == lock then line = nil end
 	end
 	local ttl, mine = call('PTTL', lock), false
@@ -43,7 +43,7 @@ return each(n, function(i)
 		local found = call('HMGET', lock, owner, 'mode')
 		if found.err then return fault(found, lock) end
 		if found[2] then return foreign() end
-		if not found[1] then return taken(ttl) + (line and stand(lock, line, place) or 0) end
+		if not found[1] then return taken(ttl) + (line and stand(lock, line, owner .. ' ' .. code) or 0) end
 		mine = true
 	end
 	local token = 1
@@ -60,6 +60,6 @@ return each(n, function(i)
 		refused = bound(lock, lease, owner)
 	end
 	if refused then return refused end
-	if line then forget(line, place) end
+	if line then forget(line, owner, code) end
 	return token
 end)

@@ -1,9 +1,6 @@
 package scripts
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Redisson derives every key and channel of a synchroniser from its name in two ways. A name that
 // contains an opening brace anywhere is taken as it is; any other is put into braces, so that all
@@ -43,11 +40,8 @@ func AppendLockChannel(b []byte, name string) []byte {
 // name's alias shares it.
 func LineKey(name string) string { return apart(name, "wheellock:line") }
 
-// AppendInbox appends the channel of the messages about a mutex that are for one dispatcher of one engine.
-func AppendInbox(b []byte, name, uuid string, dispatcher uint64) []byte {
-	b = append(AppendLockChannel(b, name), ":wheellock:"...)
-	return strconv.AppendUint(append(append(b, uuid...), ':'), dispatcher, 10)
-}
+// Inbox is where an engine hears what concerns it alone about a mutex.
+func Inbox(name, uuid string) string { return LockChannel(name) + ":wheellock:" + uuid }
 
 // ClaimsKey is what engines claim that wait for a fair mutex (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
 // name's alias shares it.

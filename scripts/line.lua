@@ -1,8 +1,8 @@
 -- line.lua: is put between prelude.lua and the scripts of locks for which waiting engines stand in line. What a line is.
 --
--- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code> <inbox>". A release
--- takes the first place out, gives the lock to its owner for GIFT, and publishes the code in its inbox, a channel that only this
--- engine listens to. An engine that cannot be given a lock has WOKEN in place of a code: it is told when the lock is free and its
+-- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code>". A release takes
+-- the first place out, gives the lock to its owner for GIFT, and publishes the code in its inbox, a channel that only this engine
+-- listens to. An engine that cannot be given a lock has WOKEN in place of a code: it is told when the lock is free and its
 -- place is the first. So a release concerns one engine, however many wait.
 -- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a TURN a release
 -- frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. The member SINCE, behind all
@@ -71,37 +71,44 @@ local function gone(line, place)
 	return call('ZREM', line, place) == 1 and first(line)
 end
 
+-- read takes a place apart: its owner, its code, and the inbox of its engine, which is beside the lock's channel.
+local function read(place, channel)
+	local engine, number, code = string.match(place, '^(%S+):(%d+) (%d+)$')
+	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
+end
+
 -- tell publishes a message to the first place, from this one on, whose engine is alive.
-local function tell(line, place, how, message)
+local function tell(line, place, how, channel, message)
 	for _ = 1, DEAD do
-		local inbox = place and string.match(place, '^%S+ %d+ (.+)$')
-		if not place or inbox and publish(how, inbox, message) ~= 0 then return end
+		if not place then return end
+		local owner, _, inbox = read(place, channel)
+		if owner and publish(how, inbox, message) ~= 0 then return end
 		place = gone(line, place)
 	end
 end
 
 -- forget takes a place out, as it would be with and without a code.
-local function forget(line, place)
-	call('ZREM', line, place, (string.gsub(place, '^(%S+) %d+', '%1 ' .. WOKEN))) -- unchecked: who is given a lock in vain gives it back
+local function forget(line, owner, code)
+	call('ZREM', line, owner .. ' ' .. code, owner .. ' ' .. WOKEN) -- unchecked: who is given a lock in vain gives it back
 end
 
 -- leave does that for an owner that has given up. The place behind the first one is then the first, and asks what it is to do.
-local function leave(line, place, how)
+local function leave(line, owner, code, how, channel)
 	local led = first(line)
-	forget(line, place)
+	forget(line, owner, code)
 	local leads = first(line)
-	if leads ~= led then tell(line, leads, how, FREE) end
+	if leads ~= led then tell(line, leads, how, channel, FREE) end
 end
 
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. A place that is only
 -- woken is told, and stays. An engine whose inbox nobody hears here may hear it at another node of a cluster, so no code is published in
 -- vain, and it is told to ask again.
-local function give(lock, line, place, how)
+local function give(lock, line, place, how, channel)
 	for _ = 1, DEAD do
 		if not place then return false end
-		local owner, code, inbox = string.match(place, '^(%S+) (%d+) (.+)$')
-		local lives = inbox and listeners(how, inbox) > 0
-		if inbox and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
+		local owner, code, inbox = read(place, channel)
+		local lives = owner and listeners(how, inbox) > 0
+		if owner and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
 		if lives and code == WOKEN or call('ZREM', line, place) ~= 1 then return false end -- first: no code is published twice
 		if lives then
 			if call('HSET', lock, owner, '1') ~= 1 or bound(lock, GIFT, owner) then return false end
@@ -124,8 +131,8 @@ local function handOver(lock, line, how, channel)
 	local lasts = since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= TURN then
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
-		tell(line, place, how, PAUSE)
-	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how) then
+		tell(line, place, how, channel, PAUSE)
+	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how, channel) then
 		if not since then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) end -- unchecked: then the next release begins it
 		return GIVEN
 	end

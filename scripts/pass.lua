@@ -76,7 +76,7 @@ return each(#KEYS / 2, function(i)
 	if other ~= lock then -- of the waiters in a queue or in a line only the first asks
 		local head = call('LINDEX', other, 0)
 		if type(head) == 'string' then return publish(ARGV[1], channel .. ':' .. head, '0') end
-		tell(other, first(other), ARGV[1], FREE)
+		tell(other, first(other), ARGV[1], channel, FREE)
 	end
 	return publish(ARGV[1], channel, '0')
 end)

@@ -3,7 +3,7 @@
 --                 release                            release_from_line
 -- KEYS per name   lock, its line or the lock again   the same
 -- ARGV first      publish                            publish
--- ARGV per name   owner, channel                     owner, channel, place
+-- ARGV per name   owner, channel                     owner, channel, code of its place
 -- publish is PUBLISH, SPUBLISH or BOTH, of a lock without a line also NONE: nobody is woken.
 -- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line; GIVEN to the line; -1 not this owner's;
 --                 -2 freed, but this user may not publish; a fault
@@ -18,10 +18,10 @@ end
 
 return each(n, function(i)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1
-	local owner, channel, place = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+	local owner, channel, code = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
 	if line == lock then line = nil end
 	local freed = call('HDEL', lock, owner) -- a write that Redis allows at maxmemory; the key goes with its last field
-	if line and leaves then leave(line, place, how) end
+	if line and leaves then leave(line, owner, code, how, channel) end
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
 	return line and handOver(lock, line, how, channel) or publish(how, channel, '0')

@@ -17,7 +17,6 @@ type Config struct {
 
 	Code     func(n uint64) int64 // the code of this number: a secret, at least 2; nil: no release gives this engine a lock. Owned by the loop.
 	LastCode uint64               // the newest number of a claim's code, which are above all owner numbers. Owned by the loop.
-	Inbox    uint64               // the dispatcher's number, in the channels of its own
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 

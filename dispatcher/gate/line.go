@@ -6,7 +6,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each dispatcher, on behalf of all its waiters. A
+// Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each engine, on behalf of all its waiters. A
 // release gives the mutex to the first place (claim.go) and publishes that in the inbox of its engine. The others hear nothing of it. So a
 // hand-over costs the same however many engines wait.
 //
@@ -36,10 +36,7 @@ const (
 	wokenOnly = 1
 )
 
-// inboxOf is the channel of the messages about a name that are for this dispatcher alone.
-func (c *Config) inboxOf(name string) string {
-	return string(scripts.AppendInbox(nil, name, c.UUID, c.Inbox))
-}
+func (c *Config) inboxOf(name string) string { return scripts.Inbox(name, c.UUID) }
 
 // placeCode is the code of the place of an owner id.
 func (l *Lock) placeCode(id uint64) int64 {

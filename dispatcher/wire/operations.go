@@ -61,7 +61,8 @@ var words = map[string]word{
 	"lease":         func(w *Writer, c *gate.Command) { w.number(c.Lease.Milliseconds()) },
 	"leaseBehind":   func(w *Writer, c *gate.Command) { w.leases = append(w.leases, c.Lease) }, // behind everything else of the call
 	"number":        func(w *Writer, c *gate.Command) { w.number(int64(c.ID)) },
-	"inLine":        (*Writer).inLine,
+	"placeCode":     func(w *Writer, c *gate.Command) { w.number(c.Args.Place().Code) },
+	"leftCode":      func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Code) },
 	"yields":        (*Writer).yields,
 	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.Release().Successor)) },
 	"leaving":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },

@@ -12,7 +12,6 @@ import (
 // Settings is what an engine tells every script. It does not change.
 type Settings struct {
 	UUID            string        // the engine's: owner fields are "<UUID>:<number>"
-	Inbox           uint64        // the dispatcher's number, in the channels of its own
 	Publish         string        // PUBLISH, SPUBLISH or BOTH
 	FenceTTL        time.Duration // idle fencing counters expire after this; 0: never
 	FairWaiterLease time.Duration // how long Redis keeps the waiters of an engine that nobody renews
@@ -97,18 +96,6 @@ func (w *Writer) waiters(c *gate.Command) {
 	} else {
 		w.line(c)
 	}
-}
-
-// inLine writes a place in the line for a lock.
-func (w *Writer) inLine(c *gate.Command) {
-	code := c.Args.Place().Code
-	if c.Op == gate.ReleaseFromLine {
-		code = c.Args.Release().Code
-	}
-	w.text = append(AppendOwner(w.text, w.settings.UUID, c.ID), ' ')
-	w.text = append(strconv.AppendInt(w.text, code, 10), ' ')
-	w.text = scripts.AppendInbox(w.text, c.Entry.Name, w.settings.UUID, w.settings.Inbox)
-	w.end()
 }
 
 // amount writes by how much a count changes, or what it is to be and for how long.
