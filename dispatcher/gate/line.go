@@ -16,7 +16,7 @@ import (
 //
 // Messages in the inbox:
 //
-//   - A code: the mutex is ours (claim.go).
+//   - A code: the mutex is ours (claim.go), or may be: ask now.
 //   - A 0: the mutex may be free, and we are the first: ask now.
 //   - A 1: the mutex is free for others than engines, and we are the first: ask after a pause.
 //
@@ -108,12 +108,11 @@ func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
 // told handles the messages in the inbox.
 func (l *Lock) told(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
-		switch {
-		case news.zeros > 0:
-			l.hinted(now, r.heedAt)
-		case news.ones > 0:
-			l.hinted(now, max(now+l.cfg.firstYield(), r.heedAt))
+		at := r.heedAt
+		if news.N == news.ones {
+			at = max(at, now+l.cfg.firstYield())
 		}
+		l.hinted(now, at)
 	}
 	l.advance(now, fx)
 }

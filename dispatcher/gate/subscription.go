@@ -15,7 +15,6 @@ type News struct {
 
 	codes [mostCodes]int64 // the first numbers that may be a code
 	ones  int32            // how many were a 1
-	zeros int32            // how many were a 0
 	kept  uint8
 }
 
@@ -29,10 +28,7 @@ func (n *News) Add(said int64) {
 	}
 	if n.N < math.MaxInt32 {
 		n.N++
-		switch said {
-		case 0:
-			n.zeros++
-		case 1:
+		if said == 1 {
 			n.ones++
 		}
 	}
