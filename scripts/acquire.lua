@@ -5,12 +5,12 @@
 --                 acquire                       acquire_fenced                    acquire_in_line
 -- KEYS per name   lock                          lock, fencing counter             lock, its line or the lock again, fencing counter or
 --                                                                                 the lock again
--- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle
+-- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle, publish
 -- ARGV per name   owner                         owner, lease                      owner, lease, code of its place
 -- ARGV last       one lease for all, or each
 -- lock is a hash of owner -> hold count, and none comes twice; the line is a key of ours alone. notAfter is the server time in ms after
 -- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
--- leases are in ms.
+-- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms.
 -- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; STANDING, twice, thrice or
 --                 four times, - (pttl+2) the same, and the place stands; LATE - now; a fault
 -- A repeated call under the same owner id gets a fresh block of tokens: no caller has seen one of the first.
@@ -34,7 +34,7 @@ return each(n, function(i)
 	if not plain then
 		local at = width * (i - 1)
 		lock, counter, owner, lease = KEYS[at + 1], KEYS[at + width], ARGV[at + 4], ARGV[at + 5]
-		if lined then line, code = KEYS[at + 2], ARGV[at + 6] end
+		if lined then line, owner, lease, code = KEYS[at + 2], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7] end
 		if line == lock then line = nil end
 	end
 	local ttl, mine = call('PTTL', lock), false
@@ -43,7 +43,7 @@ return each(n, function(i)
 		local found = call('HMGET', lock, owner, 'mode')
 		if found.err then return fault(found, lock) end
 		if found[2] then return foreign() end
-		if not found[1] then return taken(ttl) + (line and stand(lock, line, owner .. ' ' .. code) or 0) end
+		if not found[1] then return taken(ttl) + (line and stand(lock, line, owner .. ' ' .. code, ARGV[4]) or 0) end
 		mine = true
 	end
 	local token = 1

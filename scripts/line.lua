@@ -45,25 +45,10 @@ local function outside(lock)
 	return not (owner and string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+$'))
 end
 
--- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
--- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
--- the lock's owner tells nobody else. 0: it has no place.
-local function stand(lock, line, place)
-	local found, new, leads = call('ZSCORE', line, place), 0, nil
-	if type(found) == 'table' then return 0 end
-	if not found then
-		local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
-		local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
-		if call('ZADD', line, string.format('%.0f', (at or 0) + 1), place) ~= 1 then return 0 end
-		new, leads = 1, not at
-	else
-		leads = first(line) == place
-	end
-	if call('PEXPIRE', line, STANDS) ~= 1 then
-		if new == 1 then call('ZREM', line, place) end -- unchecked: as in leave
-		return 0
-	end
-	return STANDING * (1 + new + (leads and outside(lock) and 2 or 0))
+-- read takes a place apart: its owner, its code, and the inbox of its engine, which is beside the lock's channel.
+local function read(place, channel)
+	local engine, number, code = string.match(place, '^(%S+):(%d+) (%d+)$')
+	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
 end
 
 -- gone takes out a place whose engine is dead, and answers the next one; nil: there is none.
@@ -71,10 +56,41 @@ local function gone(line, place)
 	return call('ZREM', line, place) == 1 and first(line)
 end
 
--- read takes a place apart: its owner, its code, and the inbox of its engine, which is beside the lock's channel.
-local function read(place, channel)
-	local engine, number, code = string.match(place, '^(%S+):(%d+) (%d+)$')
-	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
+-- overtake takes out the places before this one that are of dead engines, or older ones of the same engine. It answers the first that
+-- stands then.
+local function overtake(lock, line, place, ahead, how)
+	local channel = 'redisson_lock__channel:' .. (string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}')
+	local _, _, own = read(place, channel)
+	for _ = 1, DEAD do
+		if not ahead or ahead == place then break end
+		local _, _, inbox = read(ahead, channel)
+		if inbox and inbox ~= own and listeners(how, inbox) > 0 then break end
+		ahead = gone(line, ahead)
+	end
+	return ahead
+end
+
+-- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
+-- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
+-- the lock's owner tells nobody else. 0: it has no place.
+local function stand(lock, line, place, how)
+	local found, leads = call('ZSCORE', line, place), nil
+	if type(found) == 'table' then return 0 end
+	if found then
+		local ahead = first(line)
+		if ahead ~= place and outside(lock) then ahead = overtake(lock, line, place, ahead, how) end
+		leads = ahead == place
+	else
+		local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
+		local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
+		if call('ZADD', line, string.format('%.0f', (at or 0) + 1), place) ~= 1 then return 0 end
+		leads = not at
+	end
+	if call('PEXPIRE', line, STANDS) ~= 1 then
+		if not found then call('ZREM', line, place) end -- unchecked: who is given a lock in vain gives it back
+		return 0
+	end
+	return STANDING * (1 + (found and 0 or 1) + (leads and outside(lock) and 2 or 0))
 end
 
 -- tell publishes a message to the first place, from this one on, whose engine is alive.

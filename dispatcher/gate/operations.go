@@ -146,7 +146,7 @@ var Operations = [Ops]Operation{
 	Adopt:   {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
 	Acquire: {Name: "acquire", Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true},
 	AcquireInLine: {
-		Name: "acquire in line", Script: &scripts.AcquireInLine, Head: fencedHead, Keys: "name line counter", Args: "owner lease placeCode",
+		Name: "acquire in line", Script: &scripts.AcquireInLine, Head: fencedHead + " publish", Keys: "name line counter", Args: "owner lease placeCode",
 		gives: granted, Ours: true,
 	},
 	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},

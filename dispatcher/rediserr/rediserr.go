@@ -23,7 +23,7 @@ type Verdict struct {
 	Reload  bool          // the script is not loaded: load it and send again
 	Link    bool          // the connection is gone
 	Split   bool          // a call with many names: it may be about some of them
-	Apart   bool          // the keys of the call are apart: its hash slot is moving, or those of a name with "{}" are in several
+	Apart   bool          // the keys of the call are apart: its hash slot is moving, they are in several, or this user has rights to some
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
@@ -85,7 +85,8 @@ func Judge(err error) Verdict {
 		if strings.HasPrefix(message, "WRONGTYPE") {
 			return Verdict{Result: gate.Denied, Message: message, Fault: scripts.AnotherType}
 		}
-		return Verdict{Result: gate.Denied, Message: message, Apart: strings.HasPrefix(message, "CROSSSLOT")}
+		forKeys := strings.HasPrefix(message, "CROSSSLOT") || strings.HasPrefix(message, "NOPERM") && !strings.Contains(message, "permissions to run")
+		return Verdict{Result: gate.Denied, Message: message, Apart: forKeys}
 	}
 	if errors.Is(err, rueidis.ErrNoSlot) {
 		return Verdict{Result: gate.Again, Message: err.Error()}

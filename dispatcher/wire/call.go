@@ -23,7 +23,7 @@ type Call struct {
 	Op       gate.Op
 	From, To int
 	Asking   bool // ASKING goes before it
-	Lineless bool // no line is named: the keys of a name lie apart while its hash slot moves
+	Lineless bool // no line is named: the keys of a name lie apart, or this user may not use that of the line
 }
 
 // Commands is how many commands of Redis it takes.

@@ -183,7 +183,7 @@ func (s *stage) standsOn(name string) (n int) {
 // which end by themselves, and fencing tokens, which stand for ever.
 func left(keys []string, get func(key string) string) []string {
 	return slices.DeleteFunc(keys, func(key string) bool {
-		return strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") ||
+		return strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || strings.HasSuffix(key, ":wheellock:line") ||
 			strings.HasPrefix(key, "redisson_lock_token:") || get(key) == strconv.Itoa(several)
 	})
 }

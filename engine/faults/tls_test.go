@@ -36,7 +36,7 @@ func TestFaultTLS(t *testing.T) {
 	outside := testkit.NewOutsider(t, server.Addr())
 	outside.Take("taken", time.Hour)
 	waits := e.Mutex("taken").LockAsync(testkit.Soon(t))
-	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() == 1 })
+	redistest.Await(t, "a subscription", func() bool { return server.Subscriptions().Count() > 0 })
 	outside.Free("taken")
 	mustGet(t, waits)
 	h := testkit.MustLock(t, e.Mutex("held"))
