@@ -95,8 +95,8 @@ func TestAdoptScenes(t *testing.T) {
 		"a pause that was left to others was not in vain": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 2
@@ -105,11 +105,11 @@ func TestAdoptScenes(t *testing.T) {
 			c locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> c: granted until 990ms
 			c unlocks                        -> release 3
-			answer 1                         -> c ok: granted; acquire 4 1s
+			answer 1                         -> c ok: granted
 			d locks
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> release 4
-			answer 2                         -> b ok: granted
+			answer 1                         -> nothing is in flight
+			b unlocks
+			answer 2                         -> nothing is in flight
 			alarm                            -> 2ms`,
 		"nobody is known to listen when it is taken over": `
 			a locks                          -> acquire 1 1s
@@ -125,28 +125,28 @@ func TestAdoptScenes(t *testing.T) {
 			c unlocks                        -> c ok: granted; confirm 2 1s`,
 		"a message about it is heeded, after many in vain": `
 			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n 1
 			refuse 1 5s
-			message                          -> acquire 3 1s
+			message                          -> acquire in line 3 1s n 1
 			refuse 1 5s
-			message                          -> acquire 4 1s
+			message                          -> acquire in line 4 1s n 1
 			refuse 1 5s
-			message                          -> acquire 5 1s
+			message                          -> acquire in line 5 1s n 1
 			refuse 1 5s
-			message                          -> acquire 6 1s
+			message                          -> acquire in line 6 1s n 1
 			refuse 1 5s
-			message                          -> acquire 7 1s
+			message                          -> acquire in line 7 1s n 1
 			refuse 1 5s
-			message                          -> acquire 8 1s
+			message                          -> acquire in line 8 1s n 1
 			refuse 1 5s
-			message                          -> acquire 9 1s
+			message                          -> acquire in line 9 1s n 1
 			refuse 1 5s
-			message                          -> acquire 10 1s
+			message                          -> acquire in line 10 1s n 1
 			refuse 1 5s
-			message                          -> acquire 11 1s
+			message                          -> acquire in line 11 1s n 1
 			refuse 1 5s
-			message                          -> acquire 12 1s
+			message                          -> acquire in line 12 1s n 1
 			refuse 1 5s
 			message
 			refuse 1 5s
@@ -234,21 +234,21 @@ func TestAdoptScenes(t *testing.T) {
 			b unlocks                        -> detach 1 1s`,
 		"before those who wait, who get it afterwards": `
 			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n 1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
-			answer held 5s
 			b locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> a: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
 		"a message meanwhile is heeded": `
 			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n 1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
-			answer held 5s
 			b locks adopts java:1            -> adopt 3 java:1 1s
 			message
-			answer not-mine                  -> b: lost; acquire 4 1s
+			answer not-mine                  -> b: lost; acquire in line 4 1s n 1
 			answer 1                         -> a: granted until 990ms`,
 		"while it is being freed": `
 			a locks                          -> acquire 1 1s
@@ -360,7 +360,7 @@ func TestAdoptScenes(t *testing.T) {
 		"while an acquire is on its way": `
 			a locks                          -> acquire 1 1s
 			b locks adopts java:1
-			answer held 5s                   -> adopt 2 java:1 1s; subscribe redisson_lock__channel:{stock}
+			answer held 5s                   -> adopt 2 java:1 1s; subscribe redisson_lock__channel:{stock}:wheellock:u
 			answer 1                         -> b: granted until 990ms`,
 		"while an acquire is on its way that takes it": `
 			a locks                          -> acquire 1 1s
@@ -427,7 +427,7 @@ func TestAdoptScenes(t *testing.T) {
 			idle                             -> true`,
 		"with an Owner who re-enters, also one that waited": `
 			a locks owner 7                  -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			b locks adopts java:1 owner 7    -> adopt 2 java:1 1s
 			answer 1                         -> b: granted until 990ms; a: granted until 990ms, re-entered
 			c locks owner 7                  -> c: granted until 990ms, re-entered`,

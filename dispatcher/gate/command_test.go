@@ -8,7 +8,7 @@ import (
 
 // What a machine packs into the arguments of a command, dispatcher/wire unpacks.
 func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
-	for _, a := range []ReleaseArgs{{}, {Owner: "java:1"}, {Successor: 7}, {Own: 1}} {
+	for _, a := range []ReleaseArgs{{}, {Owner: "java:1"}, {Successor: 7}, {Code: 1 << 62}} {
 		if got := a.Args().Release(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}

@@ -208,7 +208,7 @@ func (c *rivalry) redisson(threads int) *redisson {
 	return r
 }
 
-func (r *redisson) hear(string) {
+func (r *redisson) hear(string, string) {
 	r.after(time.Millisecond+r.trip(), func() {
 		for i, n := 0, r.rand.IntN(len(r.threads)); i < len(r.threads); i++ {
 			if s := r.threads[(n+i)%len(r.threads)]; s.wants {

@@ -11,7 +11,7 @@ import (
 // invariant: handoff-only-while-fresh
 func TestDoubt(t *testing.T) {
 	for name, doubt := range map[string]func(a *process){
-		"a message that is not our own": func(a *process) { a.heard[stockChannel] = a.entries[stock]; a.hear(stockChannel); a.listen() },
+		"a message that is not our own": func(a *process) { a.heard[stockChannel] = a.entries[stock]; a.hear(stockChannel, "0"); a.listen() },
 		"a changed key":                 func(a *process) { a.suspect() },
 		"a reconnect":                   func(a *process) { a.cfg.Epoch++; a.linkUp() },
 	} {

@@ -550,11 +550,11 @@ func TestFairScenes(t *testing.T) {
 
 // B stands in the queue of a fair lock, listens and has a claim.
 const fairClaimed = `
-			claims
+			codes
 			b locks                          -> fair ask 1 NEW 3s next 1 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
 			subscribed                       -> fair ask 1 OLD 1001 3s
-			answer claimed 2s                -> `
+			answer stands 2s                -> `
 
 // invariant: claim-counts-from-its-acquire, fair-queue-order
 func TestFairClaimScenes(t *testing.T) {
@@ -568,7 +568,7 @@ func TestFairClaimScenes(t *testing.T) {
 			idle                             -> true`,
 		"a code of an earlier question is a hint": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
-			answer claimed 2s
+			answer stands 2s
 			given 1                          -> fair ask 1 OLD 1003 3s
 			answer 1                         -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
 		"a code that comes too late is a hint": fairClaimed + `
@@ -578,7 +578,7 @@ func TestFairClaimScenes(t *testing.T) {
 		"a code that comes while a question is on its way": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			given 1
-			answer claimed 2s                -> fair ask 1 OLD 1003 3s
+			answer stands 2s                -> fair ask 1 OLD 1003 3s
 			answer 1                         -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
 		"a refusal by which no claim stands counts for nothing": fairClaimed + `
 			stall 100ms
@@ -589,7 +589,7 @@ func TestFairClaimScenes(t *testing.T) {
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
 			link-up                          -> fair ask 1 OLD 1003 3s
-			answer claimed 2s
+			answer stands 2s
 			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			answer 0                         -> b ok: granted
@@ -598,7 +598,7 @@ func TestFairClaimScenes(t *testing.T) {
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
 			link-up                          -> fair ask 1 OLD 1003 3s
-			answer claimed 2s
+			answer stands 2s
 			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			stall 3s
@@ -610,7 +610,7 @@ func TestFairClaimScenes(t *testing.T) {
 			answer 0
 			idle                             -> true`,
 		"a fair lock is never released to claims": `
-			claims
+			codes
 			force x:1 0                      -> fair release 0 x:1
 			force x:2 0
 			answer 1                         -> force ok: granted; fair release 0 x:2`,
@@ -620,10 +620,10 @@ func TestFairClaimScenes(t *testing.T) {
 			b waits-no-longer                -> b: gave up, last taken for 2s; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer 0
 			given 1                          -> fair ask 2 OLD 1003 3s
-			answer claimed 2s
+			answer stands 2s
 			given 3                          -> c: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:2`,
 		"who asks once, who has a fixed lease, a least time or a short one has no claim": `
-			claims
+			codes
 			b locks lease 10s                -> fair ask 1 NEW 10s next 1 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
 			subscribed                       -> fair ask 1 OLD 10s
@@ -655,11 +655,11 @@ func TestFairClaimScenes(t *testing.T) {
 			answer given 1                   -> b ok: granted; subscribe redisson_lock__channel:{stock}:u:2
 			stall 1ms
 			subscribed                       -> fair ask 2 OLD 1002 3s
-			answer claimed 2s
+			answer stands 2s
 			given 2                          -> c: granted until 1.981s; unsubscribe redisson_lock__channel:{stock}:u:2`,
 		"the next waiter of the process goes before": fairClaimed + `
 			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
-			answer claimed 2s                -> subscribe redisson_lock__channel:{stock}:u:2
+			answer stands 2s                -> subscribe redisson_lock__channel:{stock}:u:2
 			given 2                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1 3s next 2
 			answer passed                    -> b ok: granted; c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,

@@ -45,7 +45,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 			switch c.Op {
 			case AcquireRead, AcquireWrite, Acquire, AcquireFenced, FairAsk:
 				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
-			case AcquireClaim:
+			case AcquireInLine:
 				c.Reply = scripts.Reply(-1<<43 - (lease - now).Milliseconds() - 2)
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
@@ -67,15 +67,15 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 		"a reader of ours": {RWKind, ours, true}, "a writer of ours": {RWKind, ours, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code := int64(1000)
+			codes := func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
 			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
-				Stats: &Stats{}, UUID: "A", Code: func() int64 { code++; return code }}
+				Stats: &Stats{}, UUID: "A", Code: codes}
 			f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
 			for range 2 { // with an hold of ours: its holder, and one who waits
 				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
 				f.step(0, func() { f.m.Ask(0, w, &f.fx) }, tt.answer(0))
 			}
-			f.step(0, func() { f.m.Subscribed(0, "", &f.fx) }, tt.answer(0))
+			f.step(0, func() { f.m.Subscribed(0, scripts.Inbox("stock:7", "A"), "", &f.fx) }, tt.answer(0))
 			f.asks = 0
 			const lasts, messages = 2 * time.Second, 20_000
 			for i := range messages {
@@ -85,7 +85,8 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 						f.m.Wake(now, &f.fx)
 					}
 					var news News
-					news.Add([]int64{0, 1, -5063, code - 1, 7}[i%5]) // of engines, of Redisson, and what a forger may say
+					news.Add([]int64{0, 1, -5063, codes(cfg.LastID - 1), 7}[i%5]) // of engines, of Redisson, and what a forger may say
+					news.Channel = []string{"", scripts.Inbox("stock:7", "A")}[i%2]
 					f.m.Message(now, news, &f.fx)
 				}, tt.answer(now))
 			}
@@ -131,7 +132,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Entry: m.entry()}
 			m.Ask(now, w, &fx)
 			answered()
-			m.Subscribed(now, "", &fx)
+			m.Subscribed(now, scripts.Inbox("stock:7", "A"), "", &fx)
 			answered()
 			asks = 0
 			for began := now; now < began+10*time.Second; now += 100 * time.Microsecond {

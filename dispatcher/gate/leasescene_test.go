@@ -96,12 +96,12 @@ func TestLeaseScenes(t *testing.T) {
 			b unlocks                        -> detach 1 700ms`,
 		"a channel that is refused later is not asked for again": `
 			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n 1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
-			answer held 5s
-			subscribed NOPERM
-			a goes                           -> a: is not there
-			b locks                          -> acquire 3 1s
+			subscribed NOPERM                -> a: refused "NOPERM"
+			a goes
+			b locks                          -> acquire in line 3 1s n 1
 			answer held 5s`,
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire 1 1s

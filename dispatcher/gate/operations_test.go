@@ -7,10 +7,10 @@ import (
 
 func TestEveryOperationHasARow(t *testing.T) {
 	ours := []Op{
-		Acquire, AcquireClaim, AcquireFenced, Renew, Confirm, Adopt, FairAsk, FairRelease, AcquireRead, RenewRead, ConfirmRead, Downgrade,
+		Acquire, AcquireInLine, AcquireFenced, Renew, Confirm, Adopt, FairAsk, FairRelease, AcquireRead, RenewRead, ConfirmRead, Downgrade,
 		ReleaseRead, AcquireWrite, RenewWrite, ConfirmWrite,
 	}
-	releases := []Op{Detach, Release, ReleaseClaim, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease}
+	releases := []Op{Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease}
 	names := make(map[string]Op)
 	for op := None + 1; op < Ops; op++ {
 		row := Operations[op]

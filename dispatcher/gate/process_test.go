@@ -2,6 +2,7 @@ package gate
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
@@ -22,7 +23,7 @@ type process struct {
 	spare    []*Entry           // idle entries, to be used again
 	outbox   []*inFlightCommand // commands that were asked for and not answered yet
 	wishes   []wish             // subscriptions that were asked for and not made yet
-	messages []string           // channels: heard by the connection, not yet by the machines
+	messages []published        // heard by the connection, not yet by the machines
 	callers  []*caller
 	released map[uint64]bool // tenures whose release was asked for
 	ended    bool            // its connections are closed
@@ -153,15 +154,23 @@ const (
 	fairWaiterLease = 600 * time.Millisecond
 )
 
+// published is a message.
+type published struct{ channel, text string }
+
 // hear implements hearer: the connection has a message, the machine not yet.
-func (p *process) hear(channel string) { p.messages = append(p.messages, channel) }
+func (p *process) hear(channel, message string) {
+	p.messages = append(p.messages, published{channel, message})
+}
 
 // listen brings the oldest message to its machine.
 func (p *process) listen() {
-	channel := p.messages[0]
+	said := p.messages[0]
 	p.messages = p.messages[1:]
-	if c := p.heard[channel]; c != nil {
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, oneMessage, fx) }, "hears of %s", channel)
+	if c := p.heard[said.channel]; c != nil {
+		news := News{Channel: said.channel}
+		number, _ := strconv.ParseInt(said.text, 10, 64)
+		news.Add(number)
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Message(now, news, fx) }, "hears %s on %s", said.text, said.channel)
 	}
 }
 
@@ -179,7 +188,7 @@ func (p *process) subscribe() {
 
 func (p *process) subscribed(channel, refusal string) {
 	if c := p.heard[channel]; c != nil {
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, refusal, fx) }, "subscribed to %s %s", channel, refusal)
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.Subscribed(now, channel, refusal, fx) }, "subscribed to %s %s", channel, refusal)
 	}
 	if refusal != "" {
 		delete(p.heard, channel)

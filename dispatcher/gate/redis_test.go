@@ -29,12 +29,12 @@ type lockKey struct {
 }
 
 // hearer hears the messages of a channel.
-type hearer interface{ hear(channel string) }
+type hearer interface{ hear(channel, message string) }
 
 // Encoder is a wire.Encoder. That package imports this one, so wire_test.go, of package gate_test, sets NewEncoder.
 type Encoder interface {
 	Learn(serverMillis int64, at Time)
-	Encode(c *Command, sent Time) (text string, keys, args []string)
+	Encode(c *Command, lineless bool, sent Time) (text string, keys, args []string)
 	Decode(c *Command, answer int64)
 }
 
@@ -57,10 +57,10 @@ func newRedis(now *time.Duration) *redis {
 	in := interpreters[lastInterpreter.Add(1)%uint32(len(interpreters))]
 	r := &redis{Server: redismodel.New(in), now: now, listeners: make(map[string][]hearer), locks: make(map[string]lockKey)}
 	r.Subscribers = func(channel string, _ bool) int { return len(r.listeners[channel]) }
-	r.Publish = func(channel, _ string, _ bool) {
+	r.Publish = func(channel, message string, _ bool) {
 		for _, l := range r.listeners[channel] {
 			for range max(r.echo, 1) {
-				l.hear(channel)
+				l.hear(channel, message)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ type written struct {
 // write writes a command that leaves now, by an engine that has just read the server's clock.
 func (r *redis) write(c *Command, by Encoder, now Time) written {
 	by.Learn(r.millis(), now)
-	text, keys, args := by.Encode(c, now)
+	text, keys, args := by.Encode(c, false, now)
 	return written{text, slices.Clone(keys), slices.Clone(args)}
 }
 

@@ -107,11 +107,11 @@ func TestRiskScenes(t *testing.T) {
 			lost
 			after 1s                         -> (20ms) renew 1 1ms; (390ms) a ends: lost`},
 		{"what a claim was given has two seconds, less than half of a lease", MutexKind, `
-			claims
+			codes
 			a locks watch 10s                -> acquire 1 10s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire claim 2 10s n 1001
-			answer claimed 1s
+			answer stands 1s
 			given 1                          -> a: granted until 1.98s
 			after 50ms                       -> renew 2 10s
 			not-sent                         -> a at risk: down`},

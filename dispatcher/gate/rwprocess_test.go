@@ -257,7 +257,7 @@ func (p *rwProcess) runLate() {
 }
 
 // hear implements hearer.
-func (p *rwProcess) hear(string) { p.messages++ }
+func (p *rwProcess) hear(string, string) { p.messages++ }
 
 func (p *rwProcess) listen() {
 	if len(p.wishes) > 0 {
@@ -266,7 +266,7 @@ func (p *rwProcess) listen() {
 		p.w.redis.unsubscribe(scripts.RWChannel(stock), p)
 		if p.listens = on; on {
 			p.w.redis.subscribe(scripts.RWChannel(stock), p)
-			p.step("listens", func(fx *Effects) { p.rw.Subscribed(p.w.now, "", fx) })
+			p.step("listens", func(fx *Effects) { p.rw.Subscribed(p.w.now, "", "", fx) })
 		}
 		return
 	}

@@ -25,6 +25,7 @@ type scene struct {
 	cfg    *Config
 	entry  *Entry
 	flight *Command
+	asked  string // the channel that was wanted last
 	actors map[string]*actor
 	out    []string // what followed from this line so far
 	seen   tally
@@ -170,6 +171,7 @@ func playScene(t *testing.T, kind Kind, text string) {
 			played = append(played, fmt.Sprintf("%-32s -> %s", event, got))
 		} else {
 			right = false
+			accept(t.Name(), event, want, got)
 			played = append(played, fmt.Sprintf("%-32s -> %s\n\t\twant: %s", event, got, want))
 		}
 		var risky int64
@@ -215,7 +217,7 @@ func (s *scene) take(fx *Effects) {
 		}
 		verb := "unsubscribe"
 		if c.On {
-			verb = "subscribe"
+			verb, s.asked = "subscribe", c.Channel
 		}
 		s.say("%s %s", verb, c.Channel)
 	}
@@ -264,10 +266,13 @@ func (s *scene) reply(words []string) scripts.Reply {
 	switch words[0] {
 	case "held": // for so long
 		return scripts.Reply(-s.duration(words[1]).Milliseconds() - 2)
-	case "claimed": // the same, and a claim stands
-		return scripts.Reply(-1<<43 - s.duration(words[1]).Milliseconds() - 2)
-	case "given": // to a claim, and so many heard of it
+	case "stands", "joins", "leads", "joins-first": // the same, and a claim or a place stands; it is new; it is the first and is to listen
+		k := map[string]int64{"stands": 1, "joins": 2, "leads": 3, "joins-first": 4}[words[0]]
+		return scripts.Reply(-k<<43 - s.duration(words[1]).Milliseconds() - 2)
+	case "given": // to another engine, and so many heard of it
 		return scripts.Passed + 1 + scripts.Reply(s.number(words[1]))
+	case "waiting": // so many subscribers, so many places in line
+		return scripts.Reply(s.number(words[1]) + s.number(words[2])<<32)
 	case "fault":
 		return faultReply(scripts.Fault(s.number(words[1])))
 	case "late":
@@ -296,6 +301,13 @@ func (s *scene) number(text string) int64 {
 		s.t.Fatal(err)
 	}
 	return n
+}
+
+// told has a message come to the inbox.
+func (s *scene) told(said int64) {
+	news := News{Channel: scripts.Inbox("stock", "u")}
+	news.Add(said)
+	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 }
 
 // after lets time go by and wakes the machine on time.
@@ -361,13 +373,14 @@ func (s *scene) event(words []string) {
 		for n := range s.number(rest[0]) {
 			s.lock(fmt.Sprint("caller", n), rest[1:])
 		}
-	case "claims": // may be left by waiters, whose lease is longer than a claim stands
-		code := int64(1000)
-		s.cfg.Lease, s.cfg.Code = 3*time.Second, func() int64 { code++; return code }
-	case "given": // by a claim of the so many-th question, as a message says
-		var news News
-		news.Add(1000 + s.number(rest[0]))
-		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
+	case "codes": // can give locks, for leases are longer than what is given
+		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
+	case "given": // to this owner number, or by this claim of a fair lock, as a message says
+		s.told(1000 + s.number(rest[0]))
+	case "told": // these numbers, in the inbox
+		for _, said := range rest {
+			s.told(s.number(said))
+		}
 	case "redisson": // is woken by a message
 		var news News
 		news.Add(1)
@@ -390,7 +403,7 @@ func (s *scene) event(words []string) {
 		}
 		s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 	case "subscribed":
-		s.step(func(m Machine, fx *Effects) { m.Subscribed(s.now, strings.Join(rest, " "), fx) })
+		s.step(func(m Machine, fx *Effects) { m.Subscribed(s.now, s.asked, strings.Join(rest, " "), fx) })
 	case "link-up":
 		s.step(func(m Machine, fx *Effects) { m.LinkUp(s.now, fx) })
 	case "suspect":

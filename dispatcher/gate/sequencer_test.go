@@ -81,7 +81,7 @@ func (c *duel) step(i int, event func(Machine, *Effects)) {
 	}
 	for _, s := range fx.Subscriptions {
 		if s.On {
-			c.step(i, func(m Machine, fx *Effects) { m.Subscribed(c.now, "", fx) })
+			c.step(i, func(m Machine, fx *Effects) { m.Subscribed(c.now, "", "", fx) })
 		}
 	}
 }

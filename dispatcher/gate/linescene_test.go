@@ -1,0 +1,98 @@
+package gate
+
+import "testing"
+
+// B has been refused by an owner who tells the first in line nothing, and listens to the name's channel.
+const outside = `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer joins-first 2s            -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer leads 2s`
+
+// invariant: claim-counts-from-its-acquire
+func TestLineScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"the first of the line listens to the channel while its owner is no engine": outside + `
+			message                          -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"and no longer when the owner is an engine": outside + `
+			message                          -> acquire in line 2 3s n 1002
+			answer stands 2s
+			after 1500ms                     -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"a 0 asks at once": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer stands 2s`,
+		"a 1 asks after a pause": claimed + `
+			told 1
+			after 1ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"a 1 that comes while a question is on its way asks when that is refused": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			told 1
+			answer stands 2s                 -> acquire in line 2 3s n 1002`,
+		"a hint while the lock is ours is none": claimed + `
+			given 2                          -> b: granted until 1.98s
+			told 0
+			told 1`,
+		"an inbox that is refused": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 3s
+			answer held 2s
+			message                          -> acquire 3 3s
+			answer 1                         -> b: granted until 2.97s
+			b unlocks                        -> release 3
+			answer 0                         -> b ok: granted
+			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"an inbox that is heard again after a break": claimed + `
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"a lock that is freed while others stand in line is left to the first": claimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks lease 10s
+			b unlocks                        -> release 2
+			answer waiting 0 2               -> b ok: granted
+			after 3ms
+			after 1ms                        -> acquire in line 3 10s n 1`,
+		"a lock that was given away is asked for at once, at the end of the line": claimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks lease 10s
+			b unlocks                        -> release 2
+			answer given 0                   -> b ok: granted; acquire in line 3 10s n 1
+			answer joins 2s`,
+		"a turn ends when engines stand in line": claimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks
+			stall 11ms
+			b unlocks                        -> b ok: granted; confirm 2 3s
+			answer waiting 0 1               -> release 2
+			answer given 0                   -> acquire in line 3 3s n 1003`,
+		"a drained engine leaves the line": claimed + `
+			drain                            -> b: closed; release from line 2 n 1002
+			answer not-mine`,
+		"a closed engine leaves the line": claimed + `
+			close                            -> b: closed; release from line 2 n 1002
+			answer not-mine`,
+		"an acquire without an answer that nobody waits for any more leaves the line": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			lost
+			b waits-no-longer                -> b: gave up, last doubtful
+			after 20ms                       -> (17ms) release from line 2 n 1002
+			answer not-mine
+			after 10s                        -> (980ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002
+			answer not-mine`,
+		"an owner that is freed by force while it stands in line": claimed + `
+			force u:2 2                      -> release from line 2 u:2 n 1002
+			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}
