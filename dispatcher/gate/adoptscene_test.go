@@ -97,6 +97,8 @@ func TestAdoptScenes(t *testing.T) {
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			subscribed                       -> acquire in line 2 1s n 1
+			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 2
@@ -105,11 +107,11 @@ func TestAdoptScenes(t *testing.T) {
 			c locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> c: granted until 990ms
 			c unlocks                        -> release 3
-			answer 1                         -> c ok: granted
+			answer 1                         -> c ok: granted; acquire in line 4 1s n 1
 			d locks
-			answer 1                         -> nothing is in flight
-			b unlocks
-			answer 2                         -> nothing is in flight
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> release 4
+			answer 2                         -> b ok: granted
 			alarm                            -> 2ms`,
 		"nobody is known to listen when it is taken over": `
 			a locks                          -> acquire 1 1s
