@@ -108,6 +108,7 @@ func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
 // told handles the messages in the inbox.
 func (l *Lock) told(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
+		r.orphans.leaveLine(now)
 		at := r.heedAt
 		if news.N == news.ones {
 			at = max(at, now+l.cfg.firstYield())

@@ -162,6 +162,9 @@ func (s *state) mayStand(key string) bool {
 	if s.w.Kind == gate.FairKind && s.onlyDeadStand(key) {
 		return true
 	}
+	if s.w.Kind <= gate.FencedKind && s.onlyDeadInLine(key) {
+		return true
+	}
 	return strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:")
 }
 
@@ -198,6 +201,22 @@ func (s *state) firstWaiting(c *caller) bool {
 		}
 	}
 	return true
+}
+
+// onlyDeadInLine reports whether a key is a line in which only places of engines stand that crashed or were cut off, or that came back with
+// older data, or none: the next release takes them out, and the line ends by itself.
+func (s *state) onlyDeadInLine(key string) bool {
+	for name := range s.w.Names {
+		if key != scripts.LineKey(nameOf(name)) {
+			continue
+		}
+		return !slices.ContainsFunc(s.do("ZRANGE", key, "0", "-1").Array, func(place redismodel.Value) bool {
+			return slices.ContainsFunc(s.engines, func(e *engine) bool {
+				return !e.cutOff && !s.destroyed && strings.HasPrefix(place.Str, e.uuid)
+			})
+		})
+	}
+	return false
 }
 
 // onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off, or
