@@ -63,6 +63,7 @@ type claim struct {
 	ends    Time   // when Redis has surely forgotten it, if nobody else keeps the line
 	epoch   uint32 // of the link, when that acquire was asked for
 	asked   uint64 // the owner id of the last acquire in line
+	woken   bool   // that has wokenOnly in place of a code
 	doubted uint64 // the owner id of the last one that got no answer
 }
 

@@ -165,7 +165,7 @@ func TestClaimScenes(t *testing.T) {
 		"what was given for another is asked for": claimed + `
 			c locks lease 10s
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire in line 2 10s n 1
+			given 2                          -> acquire in line 2 10s n 1002
 			answer 1                         -> c: granted until 9.9s`,
 		"a code that comes while nobody knows what became of the question": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
@@ -208,7 +208,7 @@ func TestClaimScenes(t *testing.T) {
 		"a lock that is given for longer than its holder's lease is released for as long": claimed + `
 			c locks lease 100ms
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire in line 2 100ms n 1
+			given 2                          -> acquire in line 2 100ms n 1002
 			answer 1                         -> c: granted until 95ms
 			c unlocks                        -> release 2
 			not-sent

@@ -170,6 +170,8 @@ func TestFindings(t *testing.T) {
 			`A.lock A.run A.arrive A.lock B.lock B.run B.arrive B.confirm B.run C.force C.run A.run C.force C.arrive C.run`},
 		"a least time that is longer than what is left of a claim": {"claims and least times",
 			`A.lock A.run A.arrive B.lock B.run B.arrive B.confirm unlock A.run A.arrive B.hear B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive tick B.ring B.run B.arrive A.lock-briefly A.pause unlock#1 B.run A.hear A.drop-first`},
+		"a place whose code is that of a waiter who can be given the lock, and which the acquire of another does not take out": {"claims and least times",
+			`A.lock A.run A.arrive unlock A.run A.arrive B.lock B.run B.arrive A.lock A.run A.arrive A.confirm A.run A.arrive A.lock-briefly A.drop-first B.pause unlock#1 tick`},
 		"a mutex asks for the key of its claims while its slot is open": {"claims and an open slot",
 			`A.lock A.run A.arrive unlock B.lock B.run B.arrive B.confirm open-slot B.run B.arrive A.run A.arrive B.hear B.run B.arrive tick B.ring B.run`},
 		"two releases of one owner id, of which each answer puts off the first": {"big mutex",
