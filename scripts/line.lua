@@ -139,18 +139,23 @@ local function give(lock, line, place, how, channel)
 end
 
 -- handOver gives a lock that its owner has left to the first place in its line, or frees it. It answers GIVEN, or how many listeners were
--- woken, with a PLACE for each that still stands in line.
-local function handOver(lock, line, how, channel)
+-- woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
+-- still, and nobody waits there.
+local function handOver(lock, line, how, channel, left)
 	local place = first(line)
+	if place and string.sub(place, 1, #left + 1) == left .. ' ' then place = gone(line, place) end
 	if not place then return publish(how, channel, FREE) end
 	local now, since = clock(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= TURN then
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
 		tell(line, place, how, channel, PAUSE)
-	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how, channel) then
-		if not since then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) end -- unchecked: then the next release begins it
-		return GIVEN
+	elseif call('EXISTS', lock) == 0 then
+		if not since then -- before the place goes: with its last member the line would go, and be made anew without a TTL
+			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
+		end
+		if give(lock, line, place, how, channel) then return GIVEN end
+		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
 	local heard = publish(how, channel, FREE)
 	return heard < 0 and heard or heard + PLACE * places(line)
