@@ -87,7 +87,7 @@ func newEngine(s *state, number int) *engine {
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
-	if number < s.w.Claims {
+	if number < s.w.Given {
 		e.cfg.Code = func(n uint64) int64 { return codeOf(number, n) }
 	}
 	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})

@@ -142,7 +142,8 @@ func (s *state) atRest() bool {
 }
 
 // checkLines: when nothing is on its way, somebody asks soon for a lock that is free, and no engine stands in a line without a caller
-// that waits. Not so after what nobody can know of: a message that was lost, data that was lost, a copy of a command.
+// that waits. Not so after what nobody can know of: a message that was lost, data that was lost, a copy of a command; nor for an owner that
+// was forced off, as long as its engine believes that it has the lock.
 func (s *state) checkLines() {
 	if !s.lined() || s.destroyed || s.unheard || s.surprised || !s.atRest() {
 		return
@@ -152,7 +153,7 @@ func (s *state) checkLines() {
 		for _, p := range s.inLine(name) {
 			for _, e := range s.engines {
 				number, ours := e.numberOf(p.owner)
-				if ours && !e.dead && s.waiting(e, name) == nil && !slices.ContainsFunc(e.orphans(name), func(o orphan) bool { return o.id == number }) {
+				if ours && !e.dead && s.waiting(e, name) == nil && !slices.Contains(e.forced, number) && !slices.ContainsFunc(e.orphans(name), func(o orphan) bool { return o.id == number }) {
 					s.violate("no-place-of-nobody", "%s stands in line for %s, and nobody waits there", p.owner, nameOf(name))
 				}
 			}

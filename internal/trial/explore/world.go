@@ -44,7 +44,7 @@ type World struct {
 	// bounds the departures (delay-bounded scheduling; Emmi, Qadeer, Rakamaric, POPL 2011).
 	EveryOrder bool
 
-	Claims    int // how many engines, from the first on, can be given a lock by a message
+	Given     int // how many engines, from the first on, can be given a lock by a message
 	Outsiders int // how many engines, from the last on, know no lines, and seem to be none of ours: as those of an older version, and as Redisson
 
 	MostPublished int // how many messages a publisher says (publisher.go); an engine hears all that wait on a channel in one turn then
