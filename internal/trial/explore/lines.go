@@ -99,9 +99,9 @@ func (s *state) publishedCodes(said []message) {
 	}
 }
 
-// checkGiven: a message gives a lock at most once, however often it comes.
+// checkGiven: a code by which an engine takes a lock was published once. A failover may bring the place back, with its code.
 func (s *state) checkGiven(e *engine, news []message, granted int) {
-	if s.grants(e) == granted {
+	if s.destroyed || s.grants(e) == granted {
 		return
 	}
 	for _, m := range news {

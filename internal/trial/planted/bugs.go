@@ -8,7 +8,8 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', lock, owner, -1) == 0 then freed = call('HDEL', lock, owner) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"dispatcher/gate/lockevents.go", "refusal) {\n		l.askAgain()\n", "refusal) {\n"},
+		{"dispatcher/gate/lockevents.go", "refusal):\n		l.askAgain()\n", "refusal):\n"},
+		{"dispatcher/gate/line.go", "		r.inbox.state = subscribed\n		l.askAgain()\n", "		r.inbox.state = subscribed\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
@@ -103,7 +104,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write, false))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -111,8 +112,8 @@ var bugs = []Bug{
 	{"an adoption of a hold of one's own engine that is turned away", []edit{
 		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
-	{"a mutex that needs the key of its claims while its slot is open", []edit{
-		{"dispatcher/gate/operations.go", "plain := Operations[op].unclaimed; plain != nil {", "plain := Operations[op].unclaimed; false {"},
+	{"a mutex that needs the key of its line while its slot is open", []edit{
+		{"dispatcher/gate/operations.go", "return strings.HasPrefix(keys, \"name line\") || keys == \"name waiters\"", "return keys == \"nothing\""},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
@@ -120,14 +121,14 @@ var bugs = []Bug{
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
-	{"a lease of what was claimed that counts from when it is heard of", []edit{
-		{"dispatcher/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+	{"a lease of what was given that counts from when it is heard of", []edit{
+		{"dispatcher/gate/claim.go", "Lease: giftTime, Sent: c.sent, Epoch", "Lease: giftTime, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a claim's whatever it says", []edit{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its claim", []edit{
-		{"scripts/claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
+		{"scripts/line.lua", "bound(lock, GIFT, owner)", "bound(lock, 500, owner)"},
 	}},
 	{"a claim that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
@@ -136,26 +137,52 @@ var bugs = []Bug{
 		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
 	}},
 	{"a claim of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner != \"\":"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner != \"\" {"},
 	}},
 	{"a claim that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner == \"\":"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner == \"\" {"},
 	}},
 	{"a least time under what is left of a claim", []edit{
 		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
-	{"a fair lock that is released to the claims of a mutex", []edit{
-		{"dispatcher/gate/lock.go", "id != 0 && ", ""},
-	}},
 	{"a code of a claim that its next question has, too", []edit{
-		{"dispatcher/gate/asking.go", "		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()\n		of := &l.contest.rivals.claim\n", "		of := &l.contest.rivals.claim\n		if of.id != g.ID {\n			of.code = l.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
+	}},
+	{"a code that counts although its place is another one", []edit{
+		{"dispatcher/gate/line.go", "		!fresh && place.New, // it was given the lock, or lost its place\n", ""},
+	}},
+	{"a code of an owner id that came into line by an acquire without an answer", []edit{
+		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
+		{"dispatcher/gate/line.go", "	if c.id == asked.ID {\n		c.code = 0\n	}\n", ""},
+	}},
+	{"a place that has the code of the waiter in front", []edit{
+		{"dispatcher/gate/asking.go", "if of.asked != g.ID {", "if g.ID != 0 {"},
+	}},
+	{"a line without an end", []edit{
+		{"scripts/line.lua", "		if not since then -- before the place goes", "		if false then -- before the place goes"},
+		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
+	}},
+	{"a lock that is given to the second in line", []edit{
+		{"scripts/line.lua", "if give(lock, line, place, how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
+	}},
+	{"a lock that is given to a dead engine", []edit{
+		{"scripts/line.lua", "local lives = owner and listeners(how, inbox) > 0", "local lives = owner"},
+	}},
+	{"a first in line that does not listen beside an outsider", []edit{
+		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "0"},
+	}},
+	{"a waiter behind one that gives up beside an outsider", []edit{
+		{"scripts/line.lua", "	if leads ~= led then tell(line, leads, how, channel, FREE) end\n", ""},
+	}},
+	{"a turn of others of which the first in line is not told", []edit{
+		{"scripts/line.lua", "		tell(line, place, how, channel, PAUSE)\n", ""},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + min(claimRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(claimRenewal"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + min(giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
@@ -170,10 +197,11 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= l.countableFrom(h)", "return others < 0"},
+		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 &&", "return places < 0 && c.Sent >= h.Since() || others < 0 &&"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
+		{"dispatcher/gate/wanted.go", "c.Sent >= h.Since()+listenerAge", "c.Sent >= h.Since()"},
 	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
