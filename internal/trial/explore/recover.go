@@ -64,11 +64,17 @@ func (s *state) recover() {
 // longestSleep is how long a waiter may sleep beside a free lock: the longest pause after a refusal, and a little more.
 const longestSleep = int64(1100 * time.Millisecond)
 
+// soon is the longest pause before what a message leads to.
+const soon = int64(20 * time.Millisecond)
+
 // checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free. Not so in the queue
 // of a fair lock: channels that are confirmed at one time lead to one question, and here no time passes between two turns.
 func (s *state) checkAwake() {
 	if s.w.Kind > gate.SpinKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
 		return
+	}
+	if slices.ContainsFunc(s.engines, func(e *engine) bool { return !e.dead && e.nextAlarm()-s.now <= soon }) {
+		return // a place at which nobody waits may be given up, and its release tells the next
 	}
 	for _, c := range s.callers {
 		if !c.waits() || c.e.dead || s.do("EXISTS", nameOf(c.name)).Int == 1 {
