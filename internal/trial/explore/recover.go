@@ -210,7 +210,8 @@ func (s *state) firstWaiting(c *caller) bool {
 }
 
 // onlyDeadInLine reports whether a key is a line in which only places of engines stand that crashed or were cut off, or that came back with
-// older data, or none: the next release takes them out, and the line ends by itself.
+// older data, or whose owners were granted or released without the line, or none: the next release takes them out, and the line ends by
+// itself.
 func (s *state) onlyDeadInLine(key string) bool {
 	for name := range s.w.Names {
 		if key != scripts.LineKey(nameOf(name)) {
@@ -218,7 +219,7 @@ func (s *state) onlyDeadInLine(key string) bool {
 		}
 		return !slices.ContainsFunc(s.do("ZRANGE", key, "0", "-1").Array, func(place redismodel.Value) bool {
 			return slices.ContainsFunc(s.engines, func(e *engine) bool {
-				return !e.cutOff && !s.destroyed && strings.HasPrefix(place.Str, e.uuid)
+				return !e.cutOff && !s.destroyed && !s.surprised && strings.HasPrefix(place.Str, e.uuid)
 			})
 		})
 	}
