@@ -39,7 +39,7 @@ func BenchmarkScripts(b *testing.B) {
 					free = append(free, owner, scripts.LockChannel(keys[i]))
 				}
 				client.Do(ctx, client.B().Evalsha().Sha1(acquire).Numkeys(int64(names)).Key(keys...).Arg(append(take, "30000")...).Build())
-				client.Do(ctx, client.B().Evalsha().Sha1(release).Numkeys(int64(2 * names)).Key(lined...).Arg(free...).Build())
+				client.Do(ctx, client.B().Evalsha().Sha1(release).Numkeys(int64(2*names)).Key(lined...).Arg(free...).Build())
 				after := evalTime(b, client)
 				best, before = min(best, (after-before)/float64(names)), after
 			}
