@@ -8,7 +8,8 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', lock, owner, -1) == 0 then freed = call('HDEL', lock, owner) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"dispatcher/gate/lockevents.go", "refusal) {\n		l.askAgain()\n", "refusal) {\n"},
+		{"dispatcher/gate/lockevents.go", "refusal):\n		l.askAgain()\n", "refusal):\n"},
+		{"dispatcher/gate/line.go", "		l.askAgain()\n", ""},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
@@ -103,7 +104,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write, false))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -111,8 +112,8 @@ var bugs = []Bug{
 	{"an adoption of a hold of one's own engine that is turned away", []edit{
 		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
-	{"a mutex that needs the key of its claims while its slot is open", []edit{
-		{"dispatcher/gate/operations.go", "plain := Operations[op].unclaimed; plain != nil {", "plain := Operations[op].unclaimed; false {"},
+	{"a mutex that needs the key of its line while its slot is open", []edit{
+		{"dispatcher/gate/operations.go", "return strings.HasPrefix(keys, \"name line\") ||", "return strings.HasPrefix(keys, \"none\") ||"},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
@@ -120,42 +121,48 @@ var bugs = []Bug{
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
-	{"a lease of what was claimed that counts from when it is heard of", []edit{
-		{"dispatcher/gate/claim.go", "Lease: claimTime, Sent: c.sent, Epoch", "Lease: claimTime, Sent: now, Epoch"},
+	{"a lease of what was given that counts from when it is heard of", []edit{
+		{"dispatcher/gate/claim.go", "Lease: giftTime, Sent: c.sent, Epoch", "Lease: giftTime, Sent: now, Epoch"},
 	}},
-	{"a message that is taken for a claim's whatever it says", []edit{
+	{"a message that is taken for a code whatever it says", []edit{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
-	{"a lock that is given for less than its claim", []edit{
-		{"scripts/claim.lua", "claim.ends - now), claim.owner)", "500), claim.owner)"},
+	{"a lock that is given for less than two seconds", []edit{
+		{"scripts/line.lua", "bound(lock, GIFT, owner)", "bound(lock, 500, owner)"},
 	}},
-	{"a claim that a forced release does not end", []edit{
+	{"a place that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
 	}},
-	{"a claim that nobody wants and nobody gives up", []edit{
+	{"a place that nobody wants and nobody gives up", []edit{
 		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
 	}},
-	{"a claim of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner != \"\":"},
+	{"a place of a tenure that got no answer before", []edit{
+		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner != \"\" {"},
 	}},
-	{"a claim that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "case r.orphans.of(asked.ID) >= 0:", "case r.orphans.of(asked.ID) >= 0 && r.orphans[r.orphans.of(asked.ID)].owner == \"\":"},
+	{"a place that was freed by force and is asked for again", []edit{
+		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner == \"\" {"},
 	}},
-	{"a least time under what is left of a claim", []edit{
+	{"a least time under what is left of a gift", []edit{
 		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
-	{"a fair lock that is released to the claims of a mutex", []edit{
-		{"dispatcher/gate/lock.go", "id != 0 && ", ""},
+	{"a place that nobody waits at and that stands", []edit{
+		{"dispatcher/gate/claim.go", "		r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
+		{"dispatcher/gate/line.go", "		r.orphans.leaveLine(now)\n", ""},
 	}},
-	{"a code of a claim that its next question has, too", []edit{
-		{"dispatcher/gate/asking.go", "		c.Args = ClaimArgs{Code: l.cfg.Code()}.Args()\n		of := &l.contest.rivals.claim\n", "		of := &l.contest.rivals.claim\n		if of.id != g.ID {\n			of.code = l.cfg.Code()\n		}\n		c.Args = ClaimArgs{Code: of.code}.Args()\n"},
+	{"a code that counts although its owner came into line twice", []edit{
+		{"dispatcher/gate/line.go", "		!fresh && place.New, // it was given the lock, or lost its place\n", ""},
+		{"dispatcher/gate/claim.go", "	c.code = 0\n", ""},
+		{"dispatcher/gate/line.go", "		!fresh && r.claim.code == 0,\n", ""},
+	}},
+	{"a hint that is lost while a question is on its way", []edit{
+		{"dispatcher/gate/line.go", "		l.hinted(now, at)\n", "		if l.flight == None {\n			l.hinted(now, at)\n		}\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + min(claimRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(claimRenewal"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + min(giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
@@ -170,7 +177,7 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"dispatcher/gate/wanted.go", "return others > 0 && c.Sent >= l.countableFrom(h)", "return others < 0"},
+		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
