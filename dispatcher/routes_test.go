@@ -103,17 +103,17 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 	l := newLoop(Config{Gate: cfg, MaxPerName: 1})
 	n := &node{}
 	l.nodes.all = []*node{n}
-	caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true}}
+	caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Write: true}}
 	caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
-	(&ask{&caller.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
+	(&ask{&caller.waiter, "stock:7", gate.RWKind}).deliver(l, 0)
 	l.nodes.gates = &l.gates
 	for again := range 3 {
-		asked := l.gates.fx.Commands[gate.Acquire]
+		asked := l.gates.fx.Commands[gate.AcquireWrite]
 		if len(asked) != 1 {
 			t.Fatalf("heard %d times: %d questions, want 1", again, len(asked))
 		}
 		question := asked[0]
-		l.gates.fx.Commands[gate.Acquire] = nil
+		l.gates.fx.Commands[gate.AcquireWrite] = nil
 		question.Result, question.Reply = gate.Answered, -10_002
 		l.gates.answer(0, &question)
 		l.routes.applySubscriptions()

@@ -24,5 +24,5 @@ return each(n, function(i)
 	if line and leaves then leave(line, owner, code, how, channel) end
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
-	return line and handOver(lock, line, how, channel) or publish(how, channel, '0')
+	return line and handOver(lock, line, how, channel, owner) or publish(how, channel, '0')
 end)

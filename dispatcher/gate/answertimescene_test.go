@@ -26,10 +26,10 @@ func TestAnswerTimeScenes(t *testing.T) {
 			alarm                            -> 51ms`},
 		{"a mutex", MutexKind, `
 			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n -1
 			after 100ms
-			answer held 150ms
+			answer joins 150ms
 			alarm                            -> 151ms`},
 		{"readers who stand back", RWKind, `
 			a locks lease 300ms              -> acquire read 1 300ms

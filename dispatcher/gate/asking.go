@@ -80,9 +80,9 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 	c := l.send(op, g.ID, lease, fx)
 	switch op {
 	case AcquireInLine:
-		code := int64(wokenOnly)
-		if l.contest.queue.head.mayBeGiven() {
-			code = l.placeCode(g.ID)
+		code := l.placeCode(g.ID)
+		if l.cfg.Code == nil || !l.contest.queue.head.mayBeGiven() {
+			code = -code
 		}
 		c.Args = PlaceArgs{Code: code}.Args()
 		of := &l.contest.rivals.claim

@@ -74,6 +74,7 @@ func (w *Waiter) mayBeGiven() bool { return w.Watch && w.Least == 0 && w.Lease >
 func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
 	if r.orphans.of(asked.ID) >= 0 {
 		r.forgetClaim(asked.ID)
+		r.orphans.leaveLine(now) // or a release would give the lock to it
 		return
 	}
 	cl := &r.claim

@@ -2,34 +2,34 @@ package gate
 
 import "testing"
 
-// When a claim ends, besides the scenes of TestClaimScenes: its owner id is not asked for again.
+// When a place in line ends, besides the scenes of TestClaimScenes: its owner id is not asked for again.
 // invariant: released-owner-is-dead
 func TestClaimEndScenes(t *testing.T) {
 	for name, text := range map[string]string{
-		"a claim ends with the lock that its owner was granted": claimed + `
-			told 0                          -> acquire in line 2 3s n 1002
+		"a place ends with the lock that its owner was granted": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer 1                         -> b ok: granted
-			answer 1                         -> nothing is in flight
-			c unlocks
-			answer 1                         -> nothing is in flight
-			d locks`,
-		"a claim ends with a question that nobody wants any more": claimed + `
-			told 0                          -> acquire in line 2 3s n 1002
+			answer 0                         -> b ok: granted; acquire in line 3 10s n -1003
+			answer 1                         -> c: granted until 9.9s
+			c unlocks                        -> release 3
+			answer 0                         -> c ok: granted
+			d locks                          -> acquire in line 4 3s n 1004`,
+		"a place ends with a question that nobody wants any more": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release from line 2 n 1002
 			c locks
 			answer not-mine                  -> acquire in line 3 3s n 1003`,
-		"a claim that is freed by force while its question is on its way": claimed + `
-			told 0                          -> acquire in line 2 3s n 1002
+		"a place that is freed by force while its question is on its way": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
 			force u:2 2
 			answer stands 2s                 -> release from line 2 u:2 n 1002
 			lost                             -> force ok: doubtful; acquire in line 3 3s n 1003`,
-		"a claim that is asked for when nothing can arrive any more": claimed + `
-			told 0                          -> acquire in line 2 3s n 1002
+		"a place that is asked for when nothing can arrive any more": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			stall 2.25s
 			link-up                          -> acquire in line 2 3s n 1002
@@ -38,18 +38,18 @@ func TestClaimEndScenes(t *testing.T) {
 		"a lock that is given to who has gone is released at once": claimed + `
 			b leaves
 			given 2                          -> b: is not there; release 2`,
-		"a lock that was lost and goes to a claim is asked for at once": claimed + `
+		"a lock that was lost and goes to another engine is asked for at once": claimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks
 			stall 2s
 			after 0s                         -> b ends: lost; release 2
 			answer given 2                   -> acquire in line 3 3s n 1003`,
-		"a claim that was given when nobody wants it any more, and nobody heard of it": claimed + `
+		"a place that was given when nobody wants it any more, and nobody heard of it": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer given 0
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s
-			told 0                          -> acquire in line 3 3s n 1003`,
+			told 0                           -> acquire in line 3 3s n 1003`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}

@@ -3,6 +3,8 @@ package gate
 import (
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // phases bring a fresh process, with one holder or none and one caller waiting, into everything a machine can be at.
@@ -110,6 +112,7 @@ func TestClose(t *testing.T) {
 				w.want(owner == "", "a free name; it is %s's", owner)
 			}
 			w.redis.unsubscribe(stockChannel, a) // the connection closes
+			w.redis.unsubscribe(scripts.Inbox(stock, "A"), a)
 			a.wishes = nil
 			w.redis.free(stock, "java:1")
 			w.settle()

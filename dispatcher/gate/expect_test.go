@@ -12,9 +12,20 @@ func (w *world) want(ok bool, format string, args ...any) {
 	}
 }
 
-// expect is the one command in flight, which must be this.
+// outsideLine is what an operation of a mutex does besides what concerns its line.
+func outsideLine(op Op) Op {
+	switch op {
+	case AcquireInLine:
+		return Acquire
+	case ReleaseFromLine:
+		return Release
+	}
+	return op
+}
+
+// expect is the one command in flight, which must be this, with a line or without.
 func (p *process) expect(op Op) *inFlightCommand {
-	if len(p.outbox) != 1 || p.outbox[0].Op != op {
+	if len(p.outbox) != 1 || outsideLine(p.outbox[0].Op) != op {
 		p.world.broken(fmt.Sprintf("want: %s has one command in flight, %v; it has %v", p.uuid, op, p.inFlight()))
 		return nil
 	}

@@ -21,7 +21,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 	case held && c.Result == Answered:
 		g.phase = free
-		l.trackRefused(now, g, c.Sent)
+		l.trackOrphan(g, c.Sent)
 		l.notePlace(now, c)
 		l.refused(now, c.Sent, ttl, g.ID, fx)
 	default:

@@ -243,14 +243,3 @@ func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	}
 	g.Unsure = 0
 }
-
-// trackRefused does that for an acquire that was refused. A place in line is given up at once besides: the next question has another, and a
-// release must not give the lock to the one that nobody waits at.
-func (l *Lock) trackRefused(now Time, g *Lease, sent Time) {
-	l.trackOrphan(g, sent)
-	if os := l.contest.rivals.orphans; os.of(g.ID) >= 0 {
-		if o := &os[os.of(g.ID)]; o.op == ReleaseFromLine {
-			o.at, o.late = min(now, o.at), max(o.at, o.late)
-		}
-	}
-}

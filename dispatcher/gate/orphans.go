@@ -15,6 +15,7 @@ type orphan struct {
 	tries retries
 	at    Time
 	late  Time // when it is released once more, because it may appear until then; 0: once is enough
+	early Time // it is released before its time no earlier than this
 	ends  Time // when its TTL has surely run out
 	ack   Settler
 }
@@ -32,6 +33,16 @@ func (os orphans) due(now Time) *orphan {
 		}
 	}
 	return nil
+}
+
+// leaveLine has those that may have a place in line released at once, besides at their time: a message in the inbox may have been for such a
+// place, at which nobody waits. If the channel is flooded, each is released as often as a name is asked for.
+func (os orphans) leaveLine(now Time) {
+	for i := range os {
+		if o := &os[i]; o.op == ReleaseFromLine && o.at > now {
+			o.late, o.at = max(o.late, o.at), min(o.at, max(now, o.early))
+		}
+	}
 }
 
 // of is the index of the orphan with an owner number of this engine; -1: there is none.
@@ -89,7 +100,7 @@ func (os *orphans) answered(now Time, c *Command) {
 		}
 		if c.Sent < o.late {
 			settle(o.ack, out)
-			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, at: o.late, ends: o.ends}
+			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
 			return
 		}
 		*os = slices.Delete(*os, i, i+1)

@@ -42,12 +42,12 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, 1)
-		answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
-		if n := len(fx.Commands[Acquire]); n != 0 {
+		answerLast(m, AcquireInLine, time.Second, fx, -10_002) // another process was quicker
+		if n := len(fx.Commands[AcquireInLine]); n != 0 {
 			t.Fatalf("asked again at once: %d acquires", n)
 		}
 		m.Message(2*time.Second, oneMessage, fx)
-		if n := len(fx.Commands[Acquire]); n != 1 {
+		if n := len(fx.Commands[AcquireInLine]); n != 1 {
 			t.Errorf("acquires after the other's unlocking = %d, want 1", n)
 		}
 	})
@@ -56,7 +56,7 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, 2)
-		if n := len(fx.Commands[Acquire]); n != 0 {
+		if n := len(fx.Commands[AcquireInLine]); n != 0 {
 			t.Errorf("acquires while the name is left to others = %d, want 0", n)
 		}
 		if got := m.NextAlarm(); got < time.Second+minYield {
@@ -68,9 +68,9 @@ func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
 		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, oneMessage, fx)
 		answerLast(m, Release, time.Second, fx, scripts.PublishDenied)
-		answerLast(m, Acquire, time.Second, fx, -10_002)
+		answerLast(m, AcquireInLine, time.Second, fx, -10_002)
 		m.Message(2*time.Second, oneMessage, fx)
-		if n := len(fx.Commands[Acquire]); n != 1 {
+		if n := len(fx.Commands[AcquireInLine]); n != 1 {
 			t.Errorf("acquires after the next message = %d, want 1", n)
 		}
 	})
@@ -111,13 +111,13 @@ func TestMessageThatGoesBothWaysIsOurOwnTwice(t *testing.T) {
 	m, _ := contested(t, fx, 2)
 	m.Message(time.Second, oneMessage, fx)
 	answerLast(m, Release, time.Second, fx, 1)
-	answerLast(m, Acquire, time.Second, fx, -10_002) // another process was quicker
+	answerLast(m, AcquireInLine, time.Second, fx, -10_002) // another process was quicker
 	m.Message(time.Second, oneMessage, fx)
-	if n := len(fx.Commands[Acquire]); n != 0 {
+	if n := len(fx.Commands[AcquireInLine]); n != 0 {
 		t.Fatalf("asked again at our own message: %d acquires", n)
 	}
 	m.Message(2*time.Second, oneMessage, fx)
-	if n := len(fx.Commands[Acquire]); n != 1 {
+	if n := len(fx.Commands[AcquireInLine]); n != 1 {
 		t.Errorf("acquires after the other's unlocking = %d, want 1", n)
 	}
 }

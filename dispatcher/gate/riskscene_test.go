@@ -106,13 +106,13 @@ func TestRiskScenes(t *testing.T) {
 			suspect                          -> renew 1 1ms
 			lost
 			after 1s                         -> (20ms) renew 1 1ms; (390ms) a ends: lost`},
-		{"what a claim was given has two seconds, less than half of a lease", MutexKind, `
+		{"what was given has two seconds, less than half of a lease", MutexKind, `
 			codes
 			a locks watch 10s                -> acquire 1 10s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire claim 2 10s n 1001
-			answer stands 1s
-			given 1                          -> a: granted until 1.98s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n 1002
+			answer joins 1s
+			given 2                          -> a: granted until 1.98s
 			after 50ms                       -> renew 2 10s
 			not-sent                         -> a at risk: down`},
 		{"a fair lock", FairKind, `

@@ -124,7 +124,7 @@ func (p *process) checkCommand(c *Command) {
 	if c.ID == 0 || c.Op == FairLeave {
 		return // a stranger's, to be freed by force; or places in a queue, not a tenure
 	}
-	if c.Op != traitsByKind[p.world.kind].write.release {
+	if outsideLine(c.Op) != traitsByKind[p.world.kind].write.release {
 		if p.released[c.ID] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}

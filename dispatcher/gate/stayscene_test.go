@@ -96,12 +96,12 @@ func TestStayScenes(t *testing.T) {
 			a unlocks                        -> detach 1 5s
 			answer 0                         -> a ok: granted; acquire 2 1s
 			after 1ms
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 3 1s
-			answer held 5s
-			after 2s                         -> (1.687s) acquire 4 1s
+			after 2s                         -> (1.687s) acquire in line 4 1s n -1
 			answer held 3s
-			message                          -> acquire 5 1s
+			message                          -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 2.992s
 			b unlocks                        -> release 5`,
 		"a waiter with a least time takes no handoff": `
@@ -219,9 +219,9 @@ func TestStayScenes(t *testing.T) {
 			a detaches 5s                    -> detach 1 5s
 			c locks try                      -> c: taken
 			answer 0                         -> a ok: granted; acquire 2 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 3 1s
-			answer held 5s
 			alarm                            -> 1.687s`,
 		"detached for less than its least time": `
 			a locks least 5s                 -> acquire 1 5s

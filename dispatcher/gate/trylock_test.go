@@ -69,6 +69,7 @@ func TestTryLock(t *testing.T) {
 		w := newWorld(t)
 		a, c := listeningTo(w)
 		c.cancel() // the subscription lingers, the pause of the refused goes on
+		a.expect(Release).answer()
 		w.redis.free(stock, "java:1")
 		once := a.tryLock()
 		a.expect(Acquire).answer()

@@ -18,11 +18,13 @@ func refused(w *world) (*process, *caller) {
 	return a, c
 }
 
-// listeningTo is the same, once it listens and has asked again.
+// listeningTo is the same, once it stands in line, listens to the channel of an owner outside, and has asked again.
 func listeningTo(w *world) (*process, *caller) {
 	a, c := refused(w)
-	a.subscribe()
-	a.expect(Acquire).answer()
+	for range 2 {
+		a.subscribe()
+		a.expect(Acquire).answer()
+	}
 	a.silent()
 	return a, c
 }
@@ -31,7 +33,7 @@ func TestRefusal(t *testing.T) {
 	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
-		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{stockChannel, true}, "one subscription; %v", a.wishes)
+		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{scripts.Inbox(stock, "A"), true}, "one subscription; %v", a.wishes)
 		a.silent()
 		w.redis.free(stock, "java:1") // nobody hears it
 		a.subscribe()
@@ -43,8 +45,10 @@ func TestRefusal(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
 		a.lock()
-		a.subscribe()
-		a.expect(Acquire).answer()
+		for range 2 {
+			a.subscribe()
+			a.expect(Acquire).answer()
+		}
 		w.want(len(a.wishes) == 0, "no more subscriptions; %v", a.wishes)
 		w.redis.free(stock, "java:1")
 		w.settle()
@@ -124,8 +128,11 @@ func TestRefusal(t *testing.T) {
 	t.Run("one who may not listen is told", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
-		a.wishes = nil
+		for _, wish := range a.wishes { // the inbox, then the name's channel
+			a.subscribed(wish.channel, "NOPERM No permissions to access a channel")
+		}
 		a.subscribed(stockChannel, "NOPERM No permissions to access a channel")
+		a.wishes = nil
 		c.wantAnswer(Refused)
 		w.redis.free(stock, "java:1")
 		w.settle()
@@ -134,6 +141,7 @@ func TestRefusal(t *testing.T) {
 		w := newWorld(t)
 		a, c := listeningTo(w)
 		c.cancel() // the subscription lingers
+		a.expect(Release).answer()
 		w.redis.free(stock, "java:1")
 		a.listen()
 		next := a.lock()
@@ -145,6 +153,7 @@ func TestRefusal(t *testing.T) {
 		w := newWorld(t)
 		a, c := listeningTo(w)
 		c.cancel()
+		a.expect(Release).answer()
 		w.after(100 * time.Millisecond)
 		next := a.lock()
 		a.expect(Acquire).answer()
@@ -157,7 +166,10 @@ func TestRefusal(t *testing.T) {
 
 func TestSubscriptionLingers(t *testing.T) {
 	for name, leave := range map[string]func(a *process, c *caller){
-		"after a cancelled waiter": func(a *process, c *caller) { c.cancel() },
+		"after a cancelled waiter": func(a *process, c *caller) {
+			c.cancel()
+			a.expect(Release).answer()
+		},
 		"after a grant": func(a *process, c *caller) {
 			a.world.redis.free(stock, "java:1")
 			a.listen()
@@ -171,6 +183,7 @@ func TestSubscriptionLingers(t *testing.T) {
 			a.world.after(a.cfg.PollCap)
 			a.expect(Acquire).fail(scripts.NoPerm)
 			c.wantAnswer(Refused)
+			a.expect(Release).answer()
 		},
 		"after a grant that nobody took": func(a *process, c *caller) {
 			a.world.redis.free(stock, "java:1")
@@ -188,7 +201,7 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.after(lingerTime - time.Millisecond)
 			w.want(len(a.wishes) == 0, "still listening; %v", a.wishes)
 			w.after(time.Millisecond)
-			w.want(len(a.wishes) == 1 && !a.wishes[0].on, "not listening any more; %v", a.wishes)
+			w.want(len(a.wishes) == 2 && !a.wishes[0].on && !a.wishes[1].on, "not listening any more; %v", a.wishes)
 			w.want(len(a.entries) == 0, "no machine left")
 			w.redis.free(stock, "java:1")
 			w.settle()
@@ -199,6 +212,7 @@ func TestSubscriptionLingers(t *testing.T) {
 		a, c := listeningTo(w)
 		c.cancel()
 		next := a.lock()
+		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		w.after(lingerTime)
 		w.want(len(a.wishes) == 0, "no change of the subscription; %v", a.wishes)
@@ -213,9 +227,9 @@ func TestSubscriptionLingers(t *testing.T) {
 		a, _ := refused(w)
 		entry := a.entries[stock]
 		a.close()
-		a.subscribed(stockChannel, "")
+		a.subscribed(scripts.Inbox(stock, "A"), "")
 		w.want(entry.Machine.Idle(), "nothing left to wait for")
-		w.redis.unsubscribe(stockChannel, a)
+		w.redis.unsubscribe(scripts.Inbox(stock, "A"), a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
 		w.settle()

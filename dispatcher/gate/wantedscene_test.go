@@ -7,7 +7,7 @@ func TestWantedScenes(t *testing.T) {
 		"a caller of this process": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens
+			a listens                        -> count waiters 0
 			b locks try                      -> b: taken for 990ms
 			b locks                          -> a: is wanted
 			c locks`,
@@ -16,19 +16,22 @@ func TestWantedScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a listens                        -> a: is wanted`,
+		"an engine in line": `
+			a locks lease 10s                -> acquire 1 10s
+			answer 1                         -> a: granted until 9.9s
+			a listens                        -> count waiters 0
+			answer waiting 0 1               -> a: is wanted`,
 		"a caller of another process": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens
-			after 1999ms
-			after 1ms                        -> count waiters 0
-			answer 0
-			after 249ms
-			after 1ms                        -> count waiters 0
-			answer 0
-			after 250ms                      -> count waiters 0
-			answer 1                         -> a: is wanted
-			after 1s`,
+			a listens                        -> count waiters 0
+			answer 1
+			after 1900ms                     -> (250ms) count waiters 0
+			answer 1                         -> count waiters 0
+			after 99ms
+			answer 1
+			after 151ms                      -> count waiters 0
+			answer 1                         -> a: is wanted`,
 		"a caller of another process, of whom the holder asks late": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
@@ -37,28 +40,30 @@ func TestWantedScenes(t *testing.T) {
 			answer 1                         -> a: is wanted`,
 		"one who listens still, a second after the lock was released": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n -1
 			answer 1                         -> b: granted until 9.9s
-			b listens
+			b listens                        -> count waiters 0
 			alarm                            -> 1s
-			after 1s                         -> unsubscribe redisson_lock__channel:{stock}
-			alarm                            -> 1s`,
+			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
+			alarm                            -> 8.9s`,
 		"one who listened, and only tries since": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n -1
 			answer 1                         -> b: granted until 9.9s
 			b unlocks                        -> release 2
 			answer 0                         -> b ok: granted
 			after 900ms
 			c locks try                      -> acquire 3 1s
 			answer held 5s                   -> c: taken for 5s
-			after 900ms                      -> (100ms) unsubscribe redisson_lock__channel:{stock}`,
+			after 900ms                      -> (100ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u`,
 		"our own subscription counts for a second after its end": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n -1
+			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 10s n -1
 			answer 1                         -> b: granted until 9.9s
 			after 800ms
 			c locks
@@ -66,7 +71,7 @@ func TestWantedScenes(t *testing.T) {
 			c waits-no-longer                -> c: gave up, last taken for 8.6s
 			after 900ms
 			b listens                        -> count waiters 0
-			after 100ms                      -> unsubscribe redisson_lock__channel:{stock}
+			after 100ms                      -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			answer 1
 			after 999ms                      -> (150ms) count waiters 0
 			answer 1                         -> count waiters 0
@@ -76,8 +81,8 @@ func TestWantedScenes(t *testing.T) {
 		"an answer that says nothing": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens
-			after 2s                         -> count waiters 0
+			after 2s
+			a listens                        -> count waiters 0
 			lost
 			after 250ms                      -> count waiters 0
 			not-sent
@@ -92,28 +97,33 @@ func TestWantedScenes(t *testing.T) {
 			after 1s`,
 		"our own subscription does not count": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n -1
+			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 10s n -1
 			answer 1                         -> b: granted until 9.9s
 			c locks
 			after 2s
 			b listens                        -> b: is wanted`,
 		"nor does one that is asked for": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			message                          -> acquire 2 10s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10s n -1
+			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
+			message                          -> acquire in line 2 10s n -1
 			answer 1                         -> b: granted until 9.9s
 			c locks
 			after 2s
 			b listens                        -> b: is wanted`,
 		"one that is refused counts for nobody": `
 			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
 			subscribed NOPERM                -> b: refused "NOPERM"
 			b locks lease 10s                -> acquire 2 10s
 			answer 1                         -> b: granted until 9.9s
-			b listens
-			after 2s                         -> count waiters 0
+			after 2s
+			b listens                        -> count waiters 0
 			answer 1                         -> b: is wanted`,
 		"a renewal goes first": `
 			a locks lease 30s                -> acquire 1 30s
@@ -128,16 +138,16 @@ func TestWantedScenes(t *testing.T) {
 			a locks owner 7 lease 10s        -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
 			b locks owner 7 lease 5s         -> b: granted until 4.95s, re-entered
-			a listens
+			after 2s
+			a listens                        -> count waiters 0
 			b listens
-			after 2s                         -> count waiters 0
 			b unlocks                        -> b ok: granted
 			answer 1                         -> a: is wanted`,
 		"a hold that has ended": `
 			a locks lease 10s                -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens
-			after 2s                         -> count waiters 0
+			after 2s
+			a listens                        -> count waiters 0
 			a unlocks
 			answer 1                         -> release 1
 			answer 0                         -> a ok: granted
@@ -158,18 +168,22 @@ func TestWantedScenes(t *testing.T) {
 			answer 1                         -> a: granted until 9.9s
 			after 1s
 			b locks owner 7 lease 5s         -> b: granted until 5.95s, re-entered
-			b listens
-			a listens
-			after 1s                         -> count waiters 0
-			answer 1                         -> a: is wanted
-			after 999ms
-			after 1ms                        -> count waiters 0
+			after 1s
+			b listens                        -> count waiters 0
+			answer 1
+			a listens                        -> count waiters 0
+			after 250ms
+			answer 1                         -> a: is wanted; count waiters 0
+			after 1s
+			answer 1                         -> count waiters 0
+			after 250ms
 			answer 1                         -> b: is wanted`,
 		"a hold that is lost": `
 			a locks lease 2200ms             -> acquire 1 2.2s
 			answer 1                         -> a: granted until 2.178s
-			a listens
-			after 2300ms                     -> (2s) count waiters 0; (2.178s) a ends: lost`,
+			after 2s
+			a listens                        -> count waiters 0
+			after 300ms                      -> (178ms) a ends: lost`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}
@@ -182,7 +196,7 @@ func TestWantedScenes(t *testing.T) {
 			b listens                        -> count waiters 0
 			answer 0
 			after 250ms                      -> count waiters 0
-			answer 1                         -> b: is wanted`)
+			answer waiting 0 1               -> b: is wanted`)
 	})
 	t.Run("spin: nobody knows of others", func(t *testing.T) {
 		playScene(t, SpinKind, `

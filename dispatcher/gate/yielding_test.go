@@ -35,6 +35,8 @@ func TestOthersListen(t *testing.T) {
 		holder, second, third := a.lock(), a.lock(), a.lock()
 		a.expect(Acquire).answer()
 		a.subscribe()
+		a.expect(Acquire).answer()
+		a.subscribe()
 		w.redis.echo = 2 // a message comes by each, but the scripts count who listens in both once
 		a.expect(Acquire).answer()
 		w.redis.free(stock, "java:1")

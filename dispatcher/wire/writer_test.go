@@ -103,7 +103,7 @@ func TestEveryOperationIsWritten(t *testing.T) {
 			continue
 		}
 		c := gate.Command{Op: op, ID: 5, Lease: time.Second, Args: argsOf(op), Entry: &gate.Entry{Name: stock}}
-		text, keys, args := e.Encode(&c, time.Second)
+		text, keys, args := e.Encode(&c, false, time.Second)
 		if text != s.Text || c.Sent != time.Second {
 			t.Errorf("operation %d is written with another script, or its Sent is not noted", op)
 		}
@@ -116,13 +116,31 @@ func TestEveryOperationIsWritten(t *testing.T) {
 	}
 }
 
+// A mutex has a line, and a call names it, unless that may lie apart. Of other kinds the name stands in its place.
+// invariant: command-follows-its-slot
+func TestALineIsNamedWhereThereIsOne(t *testing.T) {
+	e := NewEncoder(settings)
+	for op := gate.None + 1; op < gate.Ops; op++ {
+		for _, kind := range []gate.Kind{gate.MutexKind, gate.FencedKind, gate.SpinKind, gate.RWKind} {
+			for _, lineless := range []bool{false, true} {
+				c := gate.Command{Op: op, ID: 5, Args: argsOf(op), Entry: &gate.Entry{Name: stock, Kind: kind}}
+				_, keys, _ := e.Encode(&c, lineless, time.Second)
+				want := op.Lined() && !lineless && (kind == gate.MutexKind || kind == gate.FencedKind)
+				if got := slices.Contains(keys, scripts.LineKey(stock)); got != want {
+					t.Errorf("%v of kind %d, lineless %t, has the keys %q", op, kind, lineless, keys)
+				}
+			}
+		}
+	}
+}
+
 // A reader is released with the key of its hold, be it ours or another's.
 // invariant: released-owner-is-dead
 func TestAReleaseNamesTheHoldOfItsReader(t *testing.T) {
 	e := NewEncoder(settings)
 	for owner, of := range map[string]string{"": own(5), "java:1": "java:1"} {
 		c := gate.Command{Op: gate.ReleaseRead, ID: 5, Args: gate.ReleaseArgs{Owner: owner}.Args(), Entry: &gate.Entry{Name: stock}}
-		if _, keys, _ := e.Encode(&c, time.Second); !slices.Equal(keys, []string{stock, scripts.HoldKey(stock, of)}) {
+		if _, keys, _ := e.Encode(&c, false, time.Second); !slices.Equal(keys, []string{stock, scripts.HoldKey(stock, of)}) {
 			t.Errorf("the release of %q has the keys %q", owner, keys)
 		}
 	}
@@ -157,6 +175,8 @@ var packed = []struct {
 }{
 	{gate.Release, gate.ReleaseArgs{}.Args(), []string{own(5), scripts.LockChannel(stock)}},
 	{gate.Release, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.LockChannel(stock)}},
+	{gate.ReleaseFromLine, gate.ReleaseArgs{Code: 77}.Args(), []string{own(5), scripts.LockChannel(stock), "77"}},
+	{gate.AcquireInLine, gate.PlaceArgs{Code: 77}.Args(), []string{own(5), "1000", "77"}},
 	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock)}},
 	{gate.ReleaseWrite, gate.ReleaseArgs{}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock)}},
 	{gate.ReleaseWrite, gate.ReleaseArgs{Owner: "java:1:write"}.Args(), []string{"java:1:write", scripts.RWChannel(stock)}},
@@ -187,7 +207,7 @@ func TestArgumentsAreWritten(t *testing.T) {
 	e := NewEncoder(settings)
 	for _, p := range packed {
 		c := gate.Command{Op: p.op, ID: 5, Lease: time.Second, Args: p.args, Entry: &gate.Entry{Name: stock}}
-		_, _, args := e.Encode(&c, time.Second)
+		_, _, args := e.Encode(&c, false, time.Second)
 		if got := args[max(len(args)-len(p.want), 0):]; !slices.Equal(got, p.want) {
 			t.Errorf("%v is written as %q, want %q at the end", p.op, args, p.want)
 		}

@@ -71,8 +71,12 @@ const (
 )
 
 func newEngine(s *state, number int) *engine {
+	version := "8"
+	if s.w.Outsider == number+1 {
+		version = "4"
+	}
 	e := &engine{
-		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-4000-8000-000000000000", born: time.Duration(number+1) * firstHour,
+		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-" + version + "000-8000-000000000000", born: time.Duration(number+1) * firstHour,
 		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), apart: make(map[string]int), unpaid: make(map[string]int), failed: noAge,
 	}
 	e.cfg = &gate.Config{
@@ -80,10 +84,12 @@ func newEngine(s *state, number int) *engine {
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
 	if number < s.w.Claims {
-		drawn := int64(0)
-		e.cfg.Code = func() int64 { // nobody makes codes up
-			drawn++
-			return firstCode + (drawn*maxEngines+int64(number))*codeStep
+		drawn := make(map[uint64]int64)
+		e.cfg.Code = func(n uint64) int64 { // nobody makes codes up
+			if drawn[n] == 0 {
+				drawn[n] = firstCode + (int64(len(drawn)+1)*maxEngines+int64(number))*codeStep
+			}
+			return drawn[n]
 		}
 	}
 	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})

@@ -82,7 +82,7 @@ func (s *state) checkWayOut(f *flight) {
 	switch s.w.Kind {
 	case gate.MutexKind:
 	case gate.FencedKind:
-		if f.Op != gate.Release && f.Op != gate.ReleaseClaim {
+		if f.Op != gate.Release && f.Op != gate.ReleaseFromLine {
 			return
 		}
 	default:

@@ -41,16 +41,13 @@ func (f *flight) decode(e *engine) {
 	e.encoder.Decode(&f.Command, f.answer)
 }
 
-// unclaims encodes a command anew, as the connection does whose call has met keys apart: as the one that leaves no claim and gives
-// nothing to one.
-func (e *engine) unclaims(f *flight) {
-	plain, can := any(&f.Command).(interface{ Unclaimed(gate.Op) gate.Op })
-	if !can || plain.Unclaimed(f.Op) == gate.None {
+// leavesLine encodes a command anew, as the connection does whose call has met keys apart: without the line.
+func (e *engine) leavesLine(f *flight) {
+	if !f.Op.Lined() {
 		return
 	}
 	again := f.Command
-	again.Op = plain.Unclaimed(f.Op)
-	text, keys, args := e.encoder.Encode(&again, again.Sent)
+	text, keys, args := e.encoder.Encode(&again, true, again.Sent)
 	f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
 }
 
@@ -117,7 +114,7 @@ func (e *engine) send(now gate.Time) {
 	for _, c := range e.outbox {
 		e.sends(c.Entry.Name)
 		f := &flight{Command: c, by: e.number, since: noAge}
-		text, keys, args := e.encoder.Encode(&f.Command, now)
+		text, keys, args := e.encoder.Encode(&f.Command, false, now)
 		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
 		if e.s.log != nil {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
@@ -191,14 +188,14 @@ func (e *engine) confirm() {
 
 func (e *engine) subscribed(now gate.Time, channel string) {
 	for _, c := range e.heard[channel] {
-		c.Machine.Subscribed(now, "", &e.fx)
+		c.Machine.Subscribed(now, channel, "", &e.fx)
 	}
 }
 
 // hear brings the oldest message to its gates.
 func (e *engine) hear() {
 	channel, said := e.messages[0].channel, ""
-	var news gate.News
+	news := gate.News{Channel: channel}
 	for _, m := range e.takeNews() {
 		most, err := strconv.ParseInt(m.text, 10, 64)
 		if err != nil {

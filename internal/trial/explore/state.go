@@ -34,7 +34,7 @@ type state struct {
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
 	destroyed bool  // data was
-	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a claim alone whose owner it took or freed
+	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a place in line alone whose owner it took or freed
 	unheard   bool  // a message was lost, an answer was late, or an engine died that stood in a queue
 	token     int64 // the last fencing token that was given
 	counted   counts
@@ -118,10 +118,11 @@ func (s *state) run(f *flight) {
 	if s.refusing == OpenSlot && f.severalKeys() {
 		s.note("      redis does not run %v %s: its keys are apart", f.Op, describe(f))
 		s.surprised = true
-		if s.engines[f.by].unclaims(f); f.severalKeys() {
+		if s.engines[f.by].leavesLine(f); f.severalKeys() {
 			f.ran, f.apart = true, true
 			return
 		}
+		s.unheard = true // nobody in line is told of what is released without it
 	}
 	r := s.eval(f)
 	if r.answer.Kind != redismodel.Int {
@@ -134,8 +135,7 @@ func (s *state) run(f *flight) {
 	s.trace.ran(f)
 	for _, m := range r.messages {
 		for _, e := range s.listeners(m.channel, false) {
-			// A 1 beside a claim's code is for waiters of Redisson; a gate that has claims does not heed it (TestClaimScenes).
-			if !e.dead && !(m.text == "1" && e.cfg.Code != nil) {
+			if !e.dead {
 				e.messages = append(e.messages, m)
 			}
 		}

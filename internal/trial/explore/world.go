@@ -44,7 +44,8 @@ type World struct {
 	// bounds the departures (delay-bounded scheduling; Emmi, Qadeer, Rakamaric, POPL 2011).
 	EveryOrder bool
 
-	Claims int // how many engines, from the first on, have claims
+	Claims   int // how many engines, from the first on, can be given a lock by a message
+	Outsider int // this engine, counted from 1, seems to be no engine to the scripts, as one of an older version; 0: none does
 
 	MostPublished int // how many messages a publisher says (publisher.go); an engine hears all that wait on a channel in one turn then
 

@@ -55,12 +55,12 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("claims forced", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, LoseMessage, TwiceMessage, Break)),
 	claimed(2, ticking(1, worlds("claims forced while asked", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, Hold))),
 	claimed(2, worlds("claims refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
-	claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold)),
+	beside(2, claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold))),
 	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	claimed(2, worlds("fenced claims", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
 	claimed(2, worlds("fenced claims refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
 	claimed(2, worlds("fenced claims announced", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, LoseMessage, TwiceMessage)),
-	claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause)),
+	beside(2, claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause))),
 	claimed(2, worlds("two of fenced claims", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	patient(5, claimed(2, ticking(5, worlds("claims and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),
 	claimed(2, worlds("fair claims", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
@@ -71,7 +71,7 @@ var SmallWorlds = slices.Concat(
 	claimed(2, worlds("two of fair claims", gate.FairKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	claimed(3, threeEngines("fair claims of three", gate.FairKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
 	claimed(3, threeEngines("claims of three", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
-	claimed(2, threeEngines("claims of two beside one", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold)),
+	beside(3, claimed(2, threeEngines("claims of two beside one", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold))),
 	claimed(2, ticking(1, worlds("claims and least times", gate.MutexKind, 1, []Call{Lock, Lock, LockBriefly, DropFirst}, []Call{Lock}, Pause))),
 	claimed(3, ticking(0, threeEngines("fair claims forced twice", gate.FairKind, []Call{Lock, Lock}, []Call{Lock}, []Call{ForceUnlock, ForceUnlock}, Hold))),
 	claimed(2, worlds("claims and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
@@ -129,6 +129,14 @@ func threeEngines(name string, kind gate.Kind, a, b, c []Call, may ...Fault) []*
 	return all
 }
 
+// beside makes one engine, counted from 1, an outsider to the scripts.
+func beside(outsider int, all []*World) []*World {
+	for _, w := range all {
+		w.Outsider = outsider
+	}
+	return all
+}
+
 func counted(count int64, all []*World) []*World {
 	for _, w := range all {
 		w.Count = count
@@ -172,7 +180,7 @@ func atOnce(all []*World) []*World {
 // BigWorlds are walked through at random.
 var BigWorlds = []*World{
 	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
-	claimedBig("claims", 4), claimedBig("claims beside one without", 3),
+	claimedBig("claims", 4), besideBig(4, claimedBig("claims beside one without", 3)),
 	claimedBy(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
 	claimedBy(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
@@ -215,6 +223,8 @@ func claimedBy(engines int, w *World) *World {
 func claimedBig(name string, engines int) *World {
 	return claimedBy(engines, big(name, gate.MutexKind, LockStaying, LockBriefly, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, DropFirst, ForceUnlock, Close))
 }
+
+func besideBig(outsider int, w *World) *World { return beside(outsider, []*World{w})[0] }
 
 func bigCount(name string, kind gate.Kind, calls ...Call) *World {
 	w := big(name, kind, calls...)
