@@ -38,7 +38,7 @@ func (c *caller) pick(among ...scripts.Script) string {
 
 func (c *caller) mutex(names []string) {
 	channel := scripts.LockChannel
-	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireClaim, scripts.AcquireClaim, scripts.Release, scripts.ReleaseClaim, scripts.ReleaseClaim, scripts.Renew, scripts.Confirm, scripts.Inspect,
+	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireInLine, scripts.AcquireInLine, scripts.AcquireInLine, scripts.Release, scripts.Release, scripts.ReleaseFromLine, scripts.Renew, scripts.Confirm, scripts.Inspect,
 		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
 		c.until()
@@ -46,11 +46,13 @@ func (c *caller) mutex(names []string) {
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind(names))
 	case "confirm":
-		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
+		c.how().each(names, func(name string) {
+			c.key(name, c.one(name, scripts.LineKey(name))).arg(c.holder(name)).lease().arg(channel(name))
+		})
 	case "detach":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, c.one(name, scripts.FairQueue(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
+			c.key(name, c.one(name, scripts.FairQueue(name), scripts.LineKey(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
 		})
 	case "adopt":
 		c.until().arg("64", c.one("0", "86400000"))
@@ -58,17 +60,21 @@ func (c *caller) mutex(names []string) {
 			c.key(name, c.one(name, scripts.TokenKey(name))).arg(c.one(c.holder(name), c.holder(name)+":detached"), c.owner()).lease()
 		})
 	case "count_waiters":
-		c.how().each(names, func(name string) { c.key(name, c.one(name, scripts.FairQueue(name))).arg(channel(name)) })
-	case "release":
-		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
-	case "acquire_claim":
-		c.until().arg("64", c.one("0", "86400000"))
-		c.each(names, func(name string) {
-			c.key(name, scripts.ClaimsKey(name), c.one(name, scripts.TokenKey(name))).arg(c.owner()).lease().arg(c.one("77", "7900000000000000178"))
-		})
-	case "release_claim":
 		c.how().each(names, func(name string) {
-			c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), channel(name), c.one("0", "1"))
+			c.key(name, c.one(name, scripts.FairQueue(name), scripts.LineKey(name))).arg(c.one("", channel(name)))
+		})
+	case "release":
+		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) {
+			c.key(name, c.one(name, scripts.LineKey(name), scripts.LineKey(name))).arg(c.holder(name), channel(name))
+		})
+	case "acquire_in_line":
+		c.until().arg("64", c.one("0", "86400000")).how().each(names, func(name string) {
+			c.key(name, c.one(name, scripts.LineKey(name), scripts.LineKey(name)), c.one(name, scripts.TokenKey(name)))
+			c.arg(c.owner()).lease().arg(c.one("77", "-77", "7900000000000000178"))
+		})
+	case "release_from_line":
+		c.how().each(names, func(name string) {
+			c.key(name, scripts.LineKey(name)).arg(c.holder(name), channel(name), c.one("77", "7900000000000000178"))
 		})
 	default:
 		c.key(names[0], scripts.TokenKey(names[0]))
@@ -129,7 +135,7 @@ func (c *caller) readWrite(names []string) {
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind(names))
 	default:
-		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })
+		c.how().each(names, func(name string) { c.key(name, name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })
 	}
 }
 

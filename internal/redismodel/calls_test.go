@@ -13,7 +13,7 @@ import (
 // all are the scripts of the engine.
 var all = []scripts.Script{
 	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect, scripts.Rights,
-	scripts.AcquireClaim, scripts.ReleaseClaim, scripts.Detach, scripts.Adopt, scripts.CountWaiters, scripts.Leader,
+	scripts.AcquireInLine, scripts.ReleaseFromLine, scripts.Detach, scripts.Adopt, scripts.CountWaiters, scripts.Leader,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
