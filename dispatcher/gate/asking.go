@@ -81,7 +81,7 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 	switch op {
 	case AcquireInLine:
 		code := l.placeCode(g.ID)
-		if l.cfg.Code == nil || !l.contest.queue.head.mayBeGiven() {
+		if l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
 			code = -code
 		}
 		c.Args = PlaceArgs{Code: code}.Args()

@@ -66,8 +66,8 @@ type claim struct {
 	doubted uint64 // the owner id of the last one that got no answer
 }
 
-// mayBeGiven reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
-func (w *Waiter) mayBeGiven() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
+// acceptsGift reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
+func (w *Waiter) acceptsGift() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
 
 // noteClaim records that an acquire that was refused has left a claim with that code, or a place. An owner id with a release that is still to be
 // sent gets none: it was freed by force, or a copy of an acquire may still arrive.
@@ -91,16 +91,16 @@ func (c *claim) takeCode(news *News) bool {
 	return true
 }
 
-// takeGiven takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
+// takeGift takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
 // fenced lock needs its tokens, and what was asked for over another link is not trusted.
-func (l *Lock) takeGiven(now Time, news News, fx *Effects) bool {
+func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	if !l.contest.rivals.claim.takeCode(&news) {
 		return false
 	}
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.mayBeGiven() ||
+	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime) {
 		l.again = g.phase != ours && w != nil
 		return false

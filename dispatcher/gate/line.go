@@ -91,8 +91,8 @@ func (l *Lock) waitInLine(fx *Effects) {
 	}
 }
 
-// inboxAnswered handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
-func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
+// subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
+func (l *Lock) subscribedToInbox(refusal string, fx *Effects) {
 	r := l.contest.rivals
 	if refusal == "" {
 		r.inbox.state = subscribed
@@ -105,9 +105,9 @@ func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
 	}
 }
 
-// told handles the messages in the inbox.
-func (l *Lock) told(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
+// notified handles the messages in the inbox.
+func (l *Lock) notified(now Time, news News, fx *Effects) {
+	if r := l.contest.rivals; !l.takeGift(now, news, fx) && l.lease.phase != ours {
 		r.orphans.leaveLine(now)
 		at := r.heedAt
 		if news.N == news.ones {
