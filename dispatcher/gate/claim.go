@@ -51,6 +51,8 @@ import (
 const (
 	// giftTime is how long a lock is given for (GIFT in scripts/line.lua), and how long a claim stands (CLAIM in scripts/claim.lua).
 	giftTime = 2 * time.Second
+	// leastGift must be left of it when the message comes, or several round trips, for the renewals: else the lock is asked for.
+	leastGift = giftTime / 8
 	// giftRenewal is when a lock that was given is renewed first. Most holds are shorter.
 	giftRenewal = 50 * time.Millisecond
 )
@@ -92,7 +94,7 @@ func (c *claim) takeCode(news *News) bool {
 }
 
 // takeGift takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
-// fenced lock needs its tokens, and what was asked for over another link is not trusted.
+// fenced lock needs its tokens, what was asked for over another link is not trusted, and little may be left of a gift.
 func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	if !l.contest.rivals.claim.takeCode(&news) {
 		return false
@@ -101,7 +103,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
 	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
-		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime) {
+		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
 		l.again = g.phase != ours && w != nil
 		return false
 	}
@@ -112,7 +114,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 		f.noteUnsure(now, &g.Tenure)
 	}
 	g.confirm(now, &acquire, l.cfg)
-	g.Next = now + min(giftRenewal, (g.Deadline-now)/4)
+	g.Next = now + giftRenewal
 	r.forgetClaim(c.id)
 	l.again = false
 	l.endYield(false, now)           // another process had the name

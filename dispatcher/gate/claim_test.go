@@ -133,12 +133,14 @@ func TestClaimScenes(t *testing.T) {
 			b leaves
 			given 2                          -> b: is not there; release 2
 			answer 0                         -> acquire in line 3 3s n -1003`,
-		"a lock that is given late is renewed sooner": claimed + `
-			stall 1.9s
+		"a lock of which enough is left when it is given": claimed + `
+			stall 1729ms
 			given 2                          -> b: granted until 1.98s
-			after 19ms
-			after 1ms                        -> renew 2 3s
-			again LOADING                    -> b at risk: refused for now "LOADING"`,
+			after 50ms                       -> renew 2 3s`,
+		"a lock of which little is left when it is given is asked for": claimed + `
+			stall 1730ms
+			given 2                          -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 4.7s`,
 		"who has a least time is only woken": `
 			codes
 			b locks least 1s                 -> acquire 1 3s

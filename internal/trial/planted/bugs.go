@@ -162,7 +162,7 @@ var bugs = []Bug{
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + min(giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + min(giftRenewal"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
