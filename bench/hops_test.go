@@ -26,8 +26,8 @@ func BenchmarkHops(b *testing.B) {
 	connection, done := client.Dedicate()
 	defer done()
 	const owner = "7eee6b7e-3cac-43bf-a9a1-ccbfe8a8b4f3:1"
-	send := func(sha, key string, args ...string) {
-		c := connection.B().Evalsha().Sha1(sha).Numkeys(1).Key(key).Arg(args...).Build()
+	send := func(sha string, keys []string, args ...string) {
+		c := connection.B().Evalsha().Sha1(sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
 		if err := connection.Do(context.Background(), c).Error(); err != nil {
 			b.Error(err)
 		}
@@ -39,9 +39,9 @@ func BenchmarkHops(b *testing.B) {
 			for turn := 0; b.Loop(); turn++ {
 				key := distinct(0, turn)
 				asked := time.Now()
-				call(func() { send(acquire, key, "0", owner, "30000") })
+				call(func() { send(acquire, []string{key}, "0", owner, "30000") })
 				waits = append(waits, time.Since(asked))
-				call(func() { send(release, key, "PUBLISH", owner, scripts.LockChannel(key)) })
+				call(func() { send(release, []string{key, scripts.LineKey(key)}, "PUBLISH", owner, scripts.LockChannel(key)) })
 			}
 			slices.Sort(waits)
 			b.ReportMetric(float64(waits[len(waits)/2].Microseconds()), "p50-µs/lock")

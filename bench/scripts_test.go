@@ -29,15 +29,17 @@ func BenchmarkScripts(b *testing.B) {
 			best, before := math.MaxFloat64, evalTime(b, client)
 			for turn := 0; b.Loop(); turn++ {
 				keys := make([]string, names)
+				var lined []string
 				take, free := []string{"0"}, []string{"PUBLISH"}
 				for i := range keys {
 					keys[i] = fmt.Sprintf("bench:%018d", turn*names+i)
 					owner := "7eee6b7e-3cac-43bf-a9a1-ccbfe8a8b4f3:" + strconv.Itoa(turn*names+i)
 					take = append(take, owner)
+					lined = append(lined, keys[i], scripts.LineKey(keys[i]))
 					free = append(free, owner, scripts.LockChannel(keys[i]))
 				}
 				client.Do(ctx, client.B().Evalsha().Sha1(acquire).Numkeys(int64(names)).Key(keys...).Arg(append(take, "30000")...).Build())
-				client.Do(ctx, client.B().Evalsha().Sha1(release).Numkeys(int64(names)).Key(keys...).Arg(free...).Build())
+				client.Do(ctx, client.B().Evalsha().Sha1(release).Numkeys(int64(2*names)).Key(lined...).Arg(free...).Build())
 				after := evalTime(b, client)
 				best, before = min(best, (after-before)/float64(names)), after
 			}

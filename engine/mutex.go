@@ -11,7 +11,10 @@ import (
 // used.
 type Mutex struct{ handle }
 
-// Mutex returns the lock of a name. A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name
+// Mutex returns the lock of a name. While engines wait for it, or for a FencedMutex, unlocks give it to them in turn, in the
+// order in which they came. A caller that comes later does not pass them, and TryLock takes the lock only if it is free.
+//
+// A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name
 // that Redisson's rules give to a key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing
 // counter of "a".
 func (e *Engine) Mutex(name string) *Mutex { return &Mutex{handle{e, name, mutexIndex}} }

@@ -41,8 +41,8 @@ type Options struct {
 	// Lease is how long Redis keeps a lock that nobody renews: Redisson's lockWatchdogTimeout. Use one value in a
 	// fleet. The watchdog renews every third of it. Whole milliseconds, 100ms to 30 days; default 30s.
 	//
-	// A lock that goes from process to process has a shorter first lease: it is given to the next waiter with what is left of that one's
-	// claim, 1s to 2s, and renewed after 50ms. If Redis stands still for longer than that in this moment, as for a fork or a
+	// A lock that goes from process to process has a shorter first lease: at most 2s, which count from when its process last asked for the lock.
+	// It is renewed after at most 50ms. If Redis stands still for longer than that lease in this moment, as for a fork or a
 	// failover, the hold is lost, however long Lease is. See [Hold.Deadline].
 	Lease time.Duration
 	// MaxHold is how long a watched hold lasts at most. It then ends with [ErrMaxHold]. Default 0: no bound.

@@ -4,12 +4,12 @@ package engine
 // process, of another one, or a Redisson client. It is for a holder that can stop early. The waiter may have given up again.
 // The channel is closed once, at most, and stays open when the hold ends.
 //
-// Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on: for a
-// [Engine.FairMutex] at once, for other kinds when the hold is two seconds old, because a process listens for a second after its
-// last caller has got the lock or given up. Without a call of Wanted a hold costs nothing.
+// Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on. Waiters for a
+// [Engine.FairMutex] and engines that wait for a Mutex or a FencedMutex are seen at once, others when the hold is two seconds old, because
+// a process listens for a second after its last caller has got the lock or given up. Without a call of Wanted a hold costs nothing.
 //
 // These are taken for waiters, although they do not wait: a process that stopped, or lost its network, while it listened, until
-// Redis closes its connection; an engine that died in the queue of a FairMutex, until its place is skipped; and a client that
+// Redis closes its connection; an engine that died while it had a place, until the place is skipped; and a client that
 // subscribes to the lock's channel by itself.
 //
 // These are not seen: a waiter for a [Engine.SpinMutex] in another process, or one that may not subscribe, because it polls; a

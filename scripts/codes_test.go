@@ -109,3 +109,32 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// A refusal says what is left of the owner's lease beside what it says of a place.
+func TestReplyPlace(t *testing.T) {
+	for reply, want := range map[scripts.Reply]scripts.Place{
+		1: {}, 0: {}, -1: {}, -30_002: {}, -1<<51 - 3: {}, -1<<52 - 5: {}, -(1<<42 + 2): {},
+		-1<<43 - 30_002: {Stands: true}, -2<<43 - 30_002: {Stands: true, New: true},
+		-3<<43 - 30_002: {Stands: true, Listens: true}, -4<<43 - 30_002: {Stands: true, New: true, Listens: true},
+	} {
+		if got := reply.Place(); got != want {
+			t.Errorf("%d: %+v, want %+v", reply, got, want)
+		}
+		if ttl, held := reply.Held(); want.Stands && (!held || ttl != 30*time.Second) {
+			t.Errorf("%d: held %t for %v, want 30s", reply, held, ttl)
+		}
+	}
+	for k := scripts.Reply(1); k <= 4; k++ {
+		if ttl, held := (-k<<43 - 1).Held(); !held || ttl >= 0 {
+			t.Errorf("place %d without a TTL: %v, %v", k, ttl, held)
+		}
+	}
+}
+
+func TestReplyWaiting(t *testing.T) {
+	for reply, want := range map[scripts.Reply][2]int64{0: {0, 0}, 3: {3, 0}, 1<<32 + 3: {3, 1}, 10_000 << 32: {0, 10_000}, -1: {-1, 0}, scripts.Passed: {int64(scripts.Passed), 0}} {
+		if listeners, places := reply.Waiting(); int64(listeners) != want[0] || places != want[1] {
+			t.Errorf("%d: %d listeners, %d places; want %d", reply, listeners, places, want)
+		}
+	}
+}

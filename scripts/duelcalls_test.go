@@ -144,7 +144,7 @@ func (c *call) mutex() []string {
 		return c.staying(itself, itself)
 	}
 	if c.IntN(4) == 0 {
-		return c.claims(itself)
+		return c.lines(itself)
 	}
 	channel := scripts.LockChannel
 	switch c.script = oneOf(c.duel, []scripts.Script{scripts.Acquire, scripts.Acquire, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect}); c.script.Name {
@@ -155,27 +155,37 @@ func (c *call) mutex() []string {
 		return c.each(func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind)
 	case "confirm":
 		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name).arg(c.holder(name)).lease().arg(channel(name)) })
+		return c.each(func(name string) { c.key(name, name).arg(c.holder(name)).lease().arg(channel(name)) })
 	case "release":
 		c.arg(oneOf(c.duel, []string{"PUBLISH", "NONE"}))
-		return c.each(func(name string) { c.key(name).arg(c.holder(name), channel(name)) })
+		return c.each(func(name string) { c.key(name, name).arg(c.holder(name), channel(name)) })
 	default:
 		c.names = c.names[:1]
 		return c.each(func(name string) { c.key(name, scripts.TokenKey(name)) })
 	}
 }
 
-// claims is a call that leaves claims, or gives locks to them; counter gives the third key of those that are left.
-func (c *call) claims(counter func(name string) string) []string {
-	if c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireClaim, scripts.ReleaseClaim}); c.script.Name == "acquire_claim" {
-		c.until().arg("64", oneOf(c.duel, []string{"0", "86400000"}))
+// lines is a call about lines; counter gives the third key of those that may leave places.
+func (c *call) lines(counter func(name string) string) []string {
+	switch c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireInLine, scripts.Release, scripts.ReleaseFromLine, scripts.Confirm}); c.script.Name {
+	case "acquire_in_line":
+		c.until().arg("64", oneOf(c.duel, []string{"0", "86400000"}), "PUBLISH")
 		return c.each(func(name string) {
-			c.key(name, scripts.ClaimsKey(name), counter(name)).arg(c.owner()).lease().arg("7777777777")
+			c.key(name, scripts.LineKey(name), counter(name)).arg(c.owner()).lease().arg(oneOf(c.duel, []string{"7777777777", "-7777777777"}))
+		})
+	case "confirm":
+		c.arg("PUBLISH")
+		return c.each(func(name string) {
+			c.key(name, scripts.LineKey(name)).arg(c.holder(name)).lease().arg(scripts.LockChannel(name))
 		})
 	}
+	leaves := c.script.Name == "release_from_line"
 	c.arg("PUBLISH")
 	return c.each(func(name string) {
-		c.key(name, scripts.ClaimsKey(name)).arg(c.holder(name), scripts.LockChannel(name), oneOf(c.duel, []string{"0", "1"}))
+		c.key(name, scripts.LineKey(name)).arg(c.holder(name), scripts.LockChannel(name))
+		if leaves {
+			c.arg("7777777777")
+		}
 	})
 }
 
@@ -196,7 +206,13 @@ func (c *call) staying(queue, counter func(name string) string) []string {
 		})
 	default:
 		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name, queue(name)).arg(channel(name)) })
+		return c.each(func(name string) {
+			other, channel := queue(name), channel(name)
+			if other == scripts.FairQueue(name) {
+				channel = ""
+			}
+			c.key(name, other).arg(channel)
+		})
 	}
 }
 
@@ -208,7 +224,7 @@ func (c *call) fenced() []string {
 		return c.staying(itself, scripts.TokenKey)
 	}
 	if c.IntN(4) == 0 {
-		return c.claims(scripts.TokenKey)
+		return c.lines(scripts.TokenKey)
 	}
 	if c.IntN(2) == 0 {
 		return c.mutex()
@@ -257,7 +273,7 @@ func (c *call) readWrite() []string {
 		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind)
 	default:
 		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })
+		return c.each(func(name string) { c.key(name, name).arg(c.holder(name) + ":write").lease().arg(channel(name)) })
 	}
 }
 

@@ -149,14 +149,15 @@ local function take(l, now, owner, lease)
 end
 
 -- give gives a free lock to the head, if its claim stands (claim.lua), and answers how many heard of it; nil: the lock is as free as it
--- was, and the head stands. It gives it to nobody else: claims change no order.
+-- was, and the head stands. It gives it to nobody else: claims change no order. Where nobody hears the head's channel no code is
+-- published: an engine may hear it at another node of a cluster.
 local function give(l, now, head, how, channel)
 	local its = claimOf(l.claims, engineOf(head))
-	if not its or its.owner ~= head or not stands(its, now) then return nil end
+	if not its or its.owner ~= head or not stands(its, now) or listeners(how, channel .. ':' .. head) == 0 then return nil end
 	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
 	local heard = publish(how, channel .. ':' .. head, its.code)
-	if heard < 1 and not (heard < 0 and how == 'BOTH') then -- of two ways one may have been heard
+	if heard < 0 and how ~= 'BOTH' then -- of two ways one may have been heard
 		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
 		return nil
 	end

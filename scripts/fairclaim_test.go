@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -119,9 +120,8 @@ func TestFairClaims(t *testing.T) {
 	for _, c := range []struct{ how, command, answer, reply, said string }{
 		{"PUBLISH", "HSET", "{ err = 'OOM' }", "1", "0"},
 		{"PUBLISH", "PEXPIRE", "0", "1", "0"},
-		{"PUBLISH", "PUBLISH", "0", "0", ""},
+		{"PUBLISH", "PUBSUB", "{ 'calls', 0 }", "1", "0"},
 		{"PUBLISH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
-		{"BOTH", "PUBLISH", "0", "0", ""},
 	} {
 		t.Run("with "+c.how+" a lock is free for the head when "+c.command+" answers "+c.answer, func(t *testing.T) {
 			b := b.fresh(t)
@@ -150,3 +150,68 @@ func TestFairClaims(t *testing.T) {
 		b.want(b.line(), "", "the line")
 	})
 }
+
+// What a claim of the head says and how long it stands, to the millisecond.
+// invariant: claim-counts-from-its-acquire
+func TestFairClaimsToTheMillisecond(t *testing.T) {
+	b := realBox(t)
+	const (
+		refused = -frozenTTL - 2
+		claimed = -1<<43 + refused
+	)
+	since := int64(frozenNow) * 1000
+	claim := func(owner string, ends, since int64) string { return fmt.Sprintf("%s 72 %d %d", owner, ends, since) }
+	stands := claim("me:2", frozenNow+2000, since)
+	for name, of := range map[string]struct {
+		before []string // fields and what they say
+		reply  int64
+		after  string // our claim
+	}{
+		"the first":                           {nil, claimed, stands},
+		"one that stands keeps its turn":      {[]string{"me", claim("me:2", frozenNow+1, 5)}, claimed, claim("me:2", frozenNow+2000, 5)},
+		"one that has run out has no turn":    {[]string{"me", claim("me:2", frozenNow, 5)}, claimed, stands},
+		"an owner before it had its own turn": {[]string{"me", claim("me:1", frozenNow+1000, 5)}, claimed, stands},
+		"a later owner's stays":               {[]string{"me", claim("me:10", frozenNow+1000, 5)}, refused, claim("me:10", frozenNow+1000, 5)},
+		"the last that has room":              {claimsOf(32), claimed, stands},
+		"one for which there is no room":      {claimsOf(33), refused, "nil"},
+		"one that had its place":              {append(claimsOf(32), "me", claim("me:2", frozenNow, 5)), claimed, stands},
+		"one that ends now makes room":        {append(claimsOf(32), "they", claim("they:3", frozenNow, 5)), claimed, stands},
+		"one that ends later makes none":      {append(claimsOf(32), "they", claim("they:3", frozenNow+1, 5)), refused, "nil"},
+		"one of a clock that was put back":    {append(claimsOf(32), "they", claim("they:3", frozenNow+2001, 5)), claimed, stands},
+		"what is no claim takes room":         {append(claimsOf(32), "they", "they"), refused, "nil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("java:1", "1")(b)
+			b.setLine("me:2+300000 | me+9000")
+			if of.before != nil {
+				b.must(append([]string{"HSET", fairKeys[4]}, of.before...)...)
+			}
+			args := append(asking(2, "OLD", 0, 0)[:9:9], nobody, "72")
+			b.want(b.eval(frozen(scripts.FairAsk), fairKeys, args...), fmt.Sprint(of.reply))
+			b.want(b.must("HMGET", fairKeys[4], "me"), "["+of.after+"]", "the claim")
+		})
+	}
+	for command, claims := range map[string]int{"HLEN": 1, "HGETALL": 33} {
+		t.Run("none without a look for room by "+command, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("java:1", "1")(b)
+			b.setLine("me:2+300000 | me+9000")
+			b.must(append([]string{"HSET", fairKeys[4]}, claimsOf(claims)...)...)
+			ask := answering(frozen(scripts.FairAsk), command, refusal(scripts.NoPerm))
+			b.want(b.eval(ask, fairKeys, append(asking(2, "OLD", 0, 0)[:9:9], nobody, "72")...), fmt.Sprint(refused))
+			b.want(b.must("HEXISTS", fairKeys[4], "me"), "0", "the claim")
+		})
+	}
+}
+
+// claimsOf is the claims of so many engines.
+func claimsOf(n int) (fields []string) {
+	for i := range n {
+		fields = append(fields, fmt.Sprint("engine", i), fmt.Sprintf("engine%d:1 70 %d 1", i, frozenNow+1000))
+	}
+	return fields
+}
+
+// refusal is an error in Lua.
+func refusal(why scripts.Fault) string { return "{ err = " + strconv.Quote(refusals[why]) + " }" }

@@ -33,7 +33,7 @@ func TestForeignKeys(t *testing.T) {
 					func() string { return b.eval(scripts.AcquireFenced, []string{one, two}, 0, 1, 0, "me:1", hour) },
 					func() string { return b.eval(scripts.Adopt, []string{one, two}, 0, 1, 0, "java:1", "me:1", hour) },
 					func() string {
-						return b.eval(scripts.AcquireClaim, []string{one, two, one}, 0, 64, 0, "me:1", hour, 72)
+						return b.eval(scripts.AcquireInLine, []string{one, two, one}, 0, 64, 0, "PUBLISH", "me:1", hour, 72)
 					},
 				} {
 					reply := scripts.Reply(number(t, acquire()))
@@ -41,11 +41,11 @@ func TestForeignKeys(t *testing.T) {
 						t.Errorf("an acquire answered %d: %q, want %q", reply, named, what)
 					}
 				}
-				b.want(b.must("EXISTS", two), "0", "EXISTS of the counter, or of claims")
-				b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1", "release")
-				b.want(b.eval(scripts.ReleaseClaim, []string{one, two}, "PUBLISH", "me:1", channel, 0), "-1", "release_claim")
+				b.want(b.must("EXISTS", two), "0", "EXISTS of the counter, or of a line")
+				b.want(b.eval(scripts.Release, []string{one, two}, "PUBLISH", "me:1", channel), "-1", "release")
+				b.want(b.eval(scripts.ReleaseFromLine, []string{one, two}, "PUBLISH", "me:1", channel, 77), "-1", "release_from_line")
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1", "renew")
-				b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
+				b.want(b.eval(scripts.Confirm, []string{one, two}, "PUBLISH", "me:1", hour, channel), "-1", "confirm")
 				b.want(b.eval(scripts.Detach, unfenced, "PUBLISH", "me:1", "me:1:detached", hour, channel), "-1", "detach")
 				b.want(b.eval(scripts.CountWaiters, unfenced, "PUBLISH", channel), "0", "count_waiters")
 				if was != "hash" {
@@ -140,7 +140,7 @@ func TestServerThatRefusesWrites(t *testing.T) {
 			}
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", "1"), renewal, "renewal that prolongs nothing")
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", twoHour), renewal, "renew")
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), release, "release")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), release, "release")
 			if !scripts.Fault(ill).Passing() {
 				t.Error("it may pass by itself, and is not said to")
 			}
@@ -191,13 +191,13 @@ func TestUserWithoutRights(t *testing.T) {
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 			user := b.limited(t, "+@all", "&*", "~*", "-"+command)
 			noPerm(t, user.eval(scripts.Renew, []string{one}, "me:1", twoHour))
-			noPerm(t, user.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", twoHour, channel))
+			noPerm(t, user.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", twoHour, channel))
 			b.lasts(one, hour)
 		}
 		b = b.fresh(t)
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-hdel")
-		noPerm(t, user.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel))
+		noPerm(t, user.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel))
 		b.stands(one, "me:1=1")
 	})
 	t.Run("to look at many names at once looks at each", func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestUserWithoutRights(t *testing.T) {
 		b := b.fresh(t)
 		b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 		user := b.limited(t, "+@all", "resetchannels", "~*")
-		b.want(user.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-2", "release")
-		b.want(user.eval(scripts.Release, []string{two}, "SPUBLISH", "me:2", channel), "-2", "release")
+		b.want(user.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-2", "release")
+		b.want(user.eval(scripts.Release, []string{two, two}, "SPUBLISH", "me:2", channel), "-2", "release")
 		b.want(b.must("EXISTS", one, two), "0", "EXISTS")
 	})
 	t.Run("to ask who listens counts nobody", func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestUserWithoutRights(t *testing.T) {
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-pubsub")
 		for _, how := range []string{"PUBLISH", "SPUBLISH", "BOTH"} {
-			b.want(user.eval(scripts.Confirm, []string{one}, how, "me:1", hour, channel), "0", "confirm by ", how)
+			b.want(user.eval(scripts.Confirm, []string{one, one}, how, "me:1", hour, channel), "0", "confirm by ", how)
 		}
 	})
 }

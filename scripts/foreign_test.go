@@ -42,7 +42,7 @@ func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
 					continue
 				}
 				for kind := range makers {
-					if kind != is {
+					if kind != is && !(key == lineNames[1] && kind == "zset") {
 						t.Run(s.name+", "+key+" is a "+kind, func(t *testing.T) { s.foreign(t, b.fresh(t), key, kind, kind) })
 					}
 				}

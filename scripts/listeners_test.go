@@ -35,13 +35,13 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 	want := func(who string, n int64) {
 		t.Helper()
 		redis.MustDo("HSET", "stock:7", "me:1", "1")
-		if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", "BOTH", "me:1", "30000", channel).Int; got != n {
+		if got := redis.MustDo("EVAL", scripts.Confirm.Text, "2", "stock:7", "stock:7", "BOTH", "me:1", "30000", channel).Int; got != n {
 			t.Errorf("%s: confirm counts %d, want %d", who, got, n)
 		}
 		if got := redis.MustDo("EVAL", scripts.CountWaiters.Text, "2", "stock:7", "stock:7", "BOTH", channel).Int; got != n {
 			t.Errorf("%s: count_waiters counts %d, want %d", who, got, n)
 		}
-		if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", "BOTH", "me:1", channel).Int; got != n {
+		if got := redis.MustDo("EVAL", scripts.Release.Text, "2", "stock:7", "stock:7", "BOTH", "me:1", channel).Int; got != n {
 			t.Errorf("%s: release wakes %d, want %d", who, got, n)
 		}
 	}
@@ -49,13 +49,13 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 		t.Helper()
 		for how, n := range map[string]int64{"PUBLISH": plain, "SPUBLISH": sharded} {
 			redis.MustDo("HSET", "stock:7", "me:1", "1")
-			if got := redis.MustDo("EVAL", scripts.Confirm.Text, "1", "stock:7", how, "me:1", "30000", channel).Int; got != n {
+			if got := redis.MustDo("EVAL", scripts.Confirm.Text, "2", "stock:7", "stock:7", how, "me:1", "30000", channel).Int; got != n {
 				t.Errorf("%s: confirm counts %d by %s, want %d", who, got, how, n)
 			}
 			if got := redis.MustDo("EVAL", scripts.CountWaiters.Text, "2", "stock:7", "stock:7", how, channel).Int; got != n {
 				t.Errorf("%s: count_waiters counts %d by %s, want %d", who, got, how, n)
 			}
-			if got := redis.MustDo("EVAL", scripts.Release.Text, "1", "stock:7", how, "me:1", channel).Int; got != n {
+			if got := redis.MustDo("EVAL", scripts.Release.Text, "2", "stock:7", "stock:7", how, "me:1", channel).Int; got != n {
 				t.Errorf("%s: release wakes %d by %s, want %d", who, got, how, n)
 			}
 		}

@@ -92,34 +92,34 @@ func TestRelease(t *testing.T) {
 			b.want(channel, "redisson_lock__channel:{stock:7}", "the channel")
 			heard := b.listen(channel)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "1")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "1")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 			b.want(b.said(channel, heard), "0", "the message")
 		})
 		t.Run("that nobody hears wakes nobody", func(t *testing.T) {
 			b := b.fresh(t)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", scripts.LockChannel("nobody")), "0")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", scripts.LockChannel("nobody")), "0")
 		})
 		t.Run("of a spin lock says nothing", func(t *testing.T) {
 			b := b.fresh(t)
 			heard := b.listen(channel)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
-			b.want(b.eval(scripts.Release, []string{one}, "NONE", "me:1", channel), "0")
+			b.want(b.eval(scripts.Release, []string{one, one}, "NONE", "me:1", channel), "0")
 			b.want(b.said(channel, heard), "", "the channel")
 		})
 		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
 			b := b.fresh(t)
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-1")
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "me:1", channel), "-1")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-1")
 			b.stands(one, "java:1=1")
 		})
 		t.Run("of many names answers each", func(t *testing.T) {
 			b := b.fresh(t)
 			heard := b.listen(scripts.LockChannel(two))
 			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
-			got := b.eval(scripts.Release, []string{one, two, three}, "PUBLISH",
+			got := b.eval(scripts.Release, []string{one, one, two, two, three, three}, "PUBLISH",
 				"me:1", scripts.LockChannel("nobody"), "me:2", scripts.LockChannel(two), "me:3", channel)
 			b.want(got, "[0 1 -1]")
 			b.want(b.said(scripts.LockChannel(two), heard), "0", "the message")
@@ -127,7 +127,7 @@ func TestRelease(t *testing.T) {
 		t.Run("by force frees a stranger, whatever it counts", func(t *testing.T) {
 			b := b.fresh(t)
 			b.must("HSET", one, "java:1", "3")
-			b.want(b.eval(scripts.Release, []string{one}, "PUBLISH", "java:1", scripts.LockChannel("nobody")), "0")
+			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "java:1", scripts.LockChannel("nobody")), "0")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 		})
 	})
@@ -173,23 +173,23 @@ func TestConfirm(t *testing.T) {
 		t.Run("counts who listens, and renews", func(t *testing.T) {
 			b := b.fresh(t)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute)
-			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody")), "0")
+			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody")), "0")
 			b.listen(channel)
-			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", time.Minute, channel), "1")
+			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", time.Minute, channel), "1")
 			b.lasts(one, hour)
 		})
 		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
 			b := b.fresh(t)
-			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", hour, channel), "-1")
+			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", hour, channel), "-1")
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
-			b.want(b.eval(scripts.Confirm, []string{one}, "PUBLISH", "me:1", twoHour, channel), "-1")
+			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", twoHour, channel), "-1")
 			b.lasts(one, hour)
 		})
 		t.Run("of many names answers each", func(t *testing.T) {
 			b := b.fresh(t)
 			b.listen(scripts.LockChannel(two))
 			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
-			got := b.eval(scripts.Confirm, []string{one, two, three}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody"),
+			got := b.eval(scripts.Confirm, []string{one, one, two, two, three, three}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody"),
 				"me:2", hour, scripts.LockChannel(two), "me:3", hour, channel)
 			b.want(got, "[0 1 -1]")
 		})

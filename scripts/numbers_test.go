@@ -34,47 +34,6 @@ func TestReceiptsAreInTheOrderOfTheirNumbers(t *testing.T) {
 	})
 }
 
-// A claim of a later tenure stays when a copy of an earlier question comes, and the older claim is served first.
-// invariant: claim-counts-from-its-acquire
-func TestClaimsAreInTheOrderOfTheirNumbers(t *testing.T) {
-	b := realBox(t)
-	claim := func(owner string, since int64) string {
-		return fmt.Sprintf("%s 72 %d %d", owner, frozenNow+2000, since)
-	}
-	for _, c := range []struct{ stands, asks, after string }{
-		{"you:9", "you:10", "you:10"}, {"you:10", "you:9", "you:10"}, {"you:99", "you:100", "you:100"},
-	} {
-		t.Run(c.asks+" asks while "+c.stands+" claims", func(t *testing.T) {
-			b := b.fresh(t)
-			standing("me:1", "1")(b)
-			b.must("HSET", claimNames[1], "you", claim(c.stands, 5))
-			b.eval(frozen(scripts.AcquireClaim), claimNames, 0, 64, 86400000, c.asks, 30_000, 72)
-			b.want(owners(b, "you"), c.after, "the owner that claims")
-		})
-	}
-	t.Run("the older of two", func(t *testing.T) {
-		b := b.fresh(t)
-		b.listen(nobody)
-		standing("me:1", "1")(b)
-		b.must("HSET", claimNames[1], "they", claim("they:3", 10), "you", claim("you:2", 9))
-		b.eval(frozen(scripts.ReleaseClaim), claimNames[:2], "PUBLISH", "me:1", nobody, 0)
-		b.stands(one, "you:2=1")
-	})
-	t.Run("a tenth beside nine", func(t *testing.T) {
-		b := b.fresh(t)
-		standing("me:1", "1")(b)
-		b.must(append([]string{"HSET", claimNames[1]}, claimsOf(9)...)...)
-		b.eval(frozen(scripts.AcquireClaim), claimNames, 0, 64, 86400000, "you:2", 30_000, 72)
-		b.want(owners(b, "you"), "you:2", "the owner that claims")
-	})
-}
-
-// owners is who claims for an engine.
-func owners(b *box, engine string) (owner string) {
-	fmt.Sscanf(b.must("HGET", claimNames[1], engine), "%s", &owner)
-	return owner
-}
-
 // A place is given up when its engine says that its first one has a higher number, and no other is.
 // invariant: fair-queue-order
 func TestPlacesAreInTheOrderOfTheirNumbers(t *testing.T) {

@@ -73,10 +73,12 @@ return each(#KEYS / 2, function(i)
 	local refused = found[1] and pass(lock, old, found[1], fresh, lease)
 	if refused then return refused end
 	if channel == '' then return 0 end
-	if other ~= lock then -- of the waiters in a queue or in a line only the first asks
-		local head = call('LINDEX', other, 0)
-		if type(head) == 'string' then return publish(ARGV[1], channel .. ':' .. head, '0') end
+	if string.find(other, ':wheellock:line$') then -- of the waiters in a line, or in a queue, only the first asks
 		tell(other, first(other), ARGV[1], channel, FREE)
+	elseif other ~= lock then
+		local head = call('LINDEX', other, 0)
+		if type(head) ~= 'string' then return 0 end
+		channel = channel .. ':' .. head
 	end
 	return publish(ARGV[1], channel, '0')
 end)

@@ -80,7 +80,7 @@ func TestRightsKnowEveryCommand(t *testing.T) {
 // all are the scripts that the engine loads.
 var all = []scripts.Script{
 	scripts.Acquire, scripts.AcquireFenced, scripts.Release, scripts.Renew, scripts.Confirm, scripts.Inspect,
-	scripts.AcquireClaim, scripts.ReleaseClaim, scripts.Detach, scripts.Adopt, scripts.CountWaiters,
+	scripts.AcquireInLine, scripts.ReleaseFromLine, scripts.Detach, scripts.Adopt, scripts.CountWaiters,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount,

@@ -94,7 +94,7 @@ func TestReadWriteCallsAboutWhatIsNotMine(t *testing.T) {
 			{scripts.RenewRead, readNames, []any{"PUBLISH", "me:1", hour, nobody}},
 			{scripts.Downgrade, readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody}},
 			{scripts.Renew, names, []any{"me:1:write", hour}},
-			{scripts.Confirm, names, []any{"PUBLISH", "me:1:write", hour, nobody}},
+			{scripts.Confirm, unfenced, []any{"PUBLISH", "me:1:write", hour, nobody}},
 		} {
 			t.Run(c.script.Name+" of what is "+name, func(t *testing.T) {
 				b := b.fresh(t)

@@ -41,14 +41,14 @@ var (
 var lockScenes = []scene{
 	{"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, gives(1, "me:1")},
 	{"acquire again", scripts.Acquire, standing("me:1", "1"), names, []any{0, "me:1", hour}, gives(1, "me:1")},
-	{"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
-	{"acquire or claim again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), claimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire in line", scripts.AcquireInLine, nil, lineNames, []any{0, 64, 86400000, "PUBLISH", "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire in line again", scripts.AcquireInLine, lined(standing("me:1", "1"), "me:1"), lineNames, []any{0, 64, 86400000, "PUBLISH", "me:1", hour, 77}, gives(1, "me:1")},
 	{"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 86400000, "me:1", hour}, gives(1, "me:1")},
 	{"acquire fenced again", scripts.AcquireFenced, standing("me:1", "1"), []string{one, counter}, []any{0, 64, 0, "me:1", hour}, gives(1, "me:1")},
-	{"acquire or claim what is fenced", scripts.AcquireClaim, nil, fencedClaimNames, []any{0, 64, 86400000, "me:1", hour, 77}, gives(1, "me:1")},
-	{"acquire or claim what is fenced again", scripts.AcquireClaim, claimed(standing("me:1", "1"), "me:1"), fencedClaimNames, []any{0, 64, 0, "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire in line what is fenced", scripts.AcquireInLine, nil, fencedLineNames, []any{0, 64, 86400000, "PUBLISH", "me:1", hour, 77}, gives(1, "me:1")},
+	{"acquire in line what is fenced again", scripts.AcquireInLine, lined(standing("me:1", "1"), "me:1"), fencedLineNames, []any{0, 64, 0, "PUBLISH", "me:1", hour, 77}, gives(1, "me:1")},
 	{"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, gives(1, "me:1")},
-	{"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1")},
+	{"confirm", scripts.Confirm, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1")},
 	{"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, detached},
 	{"detach a fair lock", scripts.Detach, func(b *box) {
 		queued(2, true)(b)
@@ -58,37 +58,27 @@ var lockScenes = []scene{
 	{"adopt again", scripts.Adopt, standing("me:1", "1"), unfenced, adopting, adopted},
 	{"adopt what is fenced", scripts.Adopt, standing("java:1", "2"), []string{one, counter}, adopting, adopted},
 	{"adopt what is fenced again", scripts.Adopt, standing("me:1", "1"), []string{one, counter}, adopting, adopted},
-	{"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
-	{"release to a claim", scripts.ReleaseClaim, claimed(standing("me:1", "1"), "you:2"), claimNames[:2], []any{"PUBLISH", "me:1", nobody, 0}, givenAway},
+	{"release", scripts.Release, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, frees("me:1")},
+	{"release to the line", scripts.Release, lined(standing("me:1", "1"), bob+":2"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, givenAway},
+	{"release from line", scripts.ReleaseFromLine, lined(standing("me:1", "1"), "me:1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 77}, frees("me:1")},
 }
 
-// givenAway checks who has a lock after a release to a claim.
+// givenAway checks who has a lock after a release to the line.
 func givenAway(o *outcome) {
 	o.Helper()
 	frees("me:1")(o)
 	if _, given := o.reply.Given(); given {
-		o.want(o.must("HEXISTS", one, "you:2"), "1", "the field you:2")
+		o.want(o.must("HEXISTS", one, bob+":2"), "1", "the field of the first in line")
 	}
 }
 
-var (
-	claimNames       = []string{one, scripts.ClaimsKey(one), one}
-	fencedClaimNames = []string{one, scripts.ClaimsKey(one), counter}
-)
-
-// claimed has an owner claim the lock besides, for two seconds.
-func claimed(setup func(*box), owner string) func(*box) {
+// lined has an owner stand in line besides. Whoever listens to nobody's channel hears what is for it.
+func lined(setup func(*box), owner string) func(*box) {
 	return func(b *box) {
 		setup(b)
-		b.leaveClaim(owner, b.serverMillis())
+		b.must("ZADD", lineNames[1], "1", owner+" 77")
+		b.must("PEXPIRE", lineNames[1], "1800000")
 	}
-}
-
-// leaveClaim has an owner claim the lock as if it were that time.
-func (b *box) leaveClaim(owner string, now int64) {
-	engine, _, _ := strings.Cut(owner, ":")
-	b.must("HSET", claimNames[1], engine, fmt.Sprintf("%s 77 %d %d", owner, now+2000, now*1000))
-	b.must("PEXPIRE", claimNames[1], "2000")
 }
 
 // unfenced are the keys of a lock without a counter or a queue, in a call that has a place for one.

@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,15 +139,18 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 	for want, s := range map[string]scene{
 		"EXISTS HSET PEXPIRE":            {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
 		"TIME PTTL GET SET HSET PEXPIRE": {"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 0, "me:1", hour}, nil},
-		"TIME PTTL HSET PEXPIRE HGET":    {"acquire or claim", scripts.AcquireClaim, nil, claimNames, []any{0, 64, 0, "me:1", hour, 77}, nil},
-		"HDEL PUBLISH":                   {"release", scripts.Release, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", nobody}, nil},
-		"TIME HDEL HGETALL PUBLISH": {"release where no claim stands", scripts.ReleaseClaim, func(b *box) {
-			standing("me:1", "1")(b)
-			b.must("HSET", claimNames[1], "you", "you:2 72 1 1")
-		}, claimNames[:2], []any{"PUBLISH", "me:1", nobody, 0}, nil},
+		"TIME PTTL HSET PEXPIRE ZREM":    {"acquire in line", scripts.AcquireInLine, nil, lineNames, []any{0, 64, 0, "PUBLISH", "me:1", hour, 77}, nil},
+		"HDEL ZRANGE PUBLISH":            {"release", scripts.Release, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, nil},
+		"TIME PTTL HMGET ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line", scripts.AcquireInLine, lined(standing("me:1", "1"), ann+":1"), lineNames,
+			[]any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
+		"HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
+			lined(standing("me:1", "1"), bob+":2")(b)
+			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)+b.serverMillis()), "since")
+			b.listen(scripts.Inbox(one, bob))
+		}, lineNames[:2], []any{"PUBLISH", "me:1", channel}, nil},
 		"HEXISTS PEXPIRE":                                           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
 		"HMGET HSET HDEL PEXPIRE PUBLISH":                           {"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, nil},
-		"HEXISTS PEXPIRE PUBSUB":                                    {"confirm", scripts.Confirm, standing("me:1", "1"), names, []any{"PUBLISH", "me:1", hour, nobody}, nil},
+		"HEXISTS PEXPIRE PUBSUB ZCARD":                              {"confirm", scripts.Confirm, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", hour, nobody}, nil},
 		"HMGET PTTL HSET PEXPIRE":                                   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
 		"HGET HLEN DEL PUBLISH":                                     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
 		"HGET HLEN DEL DEL PUBLISH":                                 {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},

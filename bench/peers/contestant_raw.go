@@ -37,7 +37,7 @@ type rawSequence struct{ rawConnections }
 // Pair listens before it first asks, so no message can be missed. One left from before costs an ask in vain.
 func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) error {
 	defer context.AfterFunc(ctx, r.Close)()
-	if err := r.listen(name); err != nil {
+	if err := r.listen(scripts.LockChannel(name)); err != nil {
 		return err
 	}
 	owner := strconv.Itoa(os.Getpid())
@@ -67,13 +67,13 @@ type rawClaim struct {
 // Pair listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
 func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
 	defer context.AfterFunc(ctx, r.Close)()
-	if err := r.listen(name); err != nil {
+	if err := r.listen(scripts.Inbox(name, strconv.Itoa(os.Getpid()))); err != nil {
 		return err
 	}
 	r.asked++
 	owner, code := fmt.Sprintf("%d:%d", os.Getpid(), r.asked), fmt.Sprintf("1%07d%010d", os.Getpid(), r.asked)
 	for {
-		answer := r.commands.Do(r.scripts.acquireClaimCall(owner, code, name)...)
+		answer := r.commands.Do(r.scripts.acquireInLineCall(owner, code, name)...)
 		if err := answer.Err(); err != nil {
 			return err
 		}
@@ -89,10 +89,10 @@ func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
 		}
 	}
 	inside()
-	return released(r.commands.Do(r.scripts.releaseClaimCall(owner, name)...))
+	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
 }
 
-// given waits for a message, and reports whether it says that the lock was given to the claim. If not, the lock is free.
+// given waits for a message, and reports whether it says that the lock was given to us. If not, the lock is free.
 func (r *rawClaim) given(code string) (bool, error) {
 	for {
 		message := r.messages.Read()
@@ -102,9 +102,9 @@ func (r *rawClaim) given(code string) (bool, error) {
 		switch message.Items[len(message.Items)-1].Text {
 		case code:
 			return true, nil
-		case "0":
+		case "0", "1":
 			return false, nil
-		} // 1 is for Redisson's waiters, another code for another process
+		} // another code was for an earlier ask
 	}
 }
 
@@ -127,13 +127,13 @@ func (r *rawConnections) Open(url string) (err error) {
 	return err
 }
 
-// listen subscribes to the channel of a name, once: there is one name.
-func (r *rawConnections) listen(name string) error {
+// listen subscribes to a channel, once: there is one name.
+func (r *rawConnections) listen(channel string) error {
 	if r.listens {
 		return nil
 	}
 	r.listens = true
-	return r.messages.Do("SUBSCRIBE", scripts.LockChannel(name)).Err()
+	return r.messages.Do("SUBSCRIBE", channel).Err()
 }
 
 // Close also wakes a Pair that waits for a message.

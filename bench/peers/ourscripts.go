@@ -9,18 +9,18 @@ import (
 )
 
 // ourScripts are wheellock's scripts, loaded, for those who call them without wheellock.
-type ourScripts struct{ acquire, release, acquireClaim, releaseClaim string }
+type ourScripts struct{ acquire, release, acquireInLine string }
 
 func loadOurScripts(redis interface{ Do(...string) resp.Reply }) (ourScripts, error) {
-	var digests [4]string
-	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.AcquireClaim, scripts.ReleaseClaim} {
+	var digests [3]string
+	for i, script := range []scripts.Script{scripts.Acquire, scripts.Release, scripts.AcquireInLine} {
 		loaded := redis.Do("SCRIPT", "LOAD", script.Text)
 		if err := loaded.Err(); err != nil {
 			return ourScripts{}, fmt.Errorf("loading %s: %w", script.Name, err)
 		}
 		digests[i] = loaded.Text
 	}
-	return ourScripts{digests[0], digests[1], digests[2], digests[3]}, nil
+	return ourScripts{digests[0], digests[1], digests[2]}, nil
 }
 
 // acquireCall takes these names for one owner. Redis answers an integer: over 0 when all are taken.
@@ -33,9 +33,12 @@ func (s ourScripts) acquireCall(owner string, names ...string) []string {
 	return append(call, strconv.FormatInt(lease.Milliseconds(), 10))
 }
 
-// releaseCall gives them back. Redis answers an integer: 0 or more when all were this owner's.
+// releaseCall gives them back, to their lines if engines stand there. Redis answers an integer: 0 or more when all were this owner's.
 func (s ourScripts) releaseCall(owner string, names ...string) []string {
-	call := append([]string{"EVALSHA", s.release, strconv.Itoa(len(names))}, names...)
+	call := []string{"EVALSHA", s.release, strconv.Itoa(2 * len(names))}
+	for _, name := range names {
+		call = append(call, name, scripts.LineKey(name))
+	}
 	call = append(call, "PUBLISH")
 	for _, name := range names {
 		call = append(call, owner, scripts.LockChannel(name))
@@ -43,18 +46,11 @@ func (s ourScripts) releaseCall(owner string, names ...string) []string {
 	return call
 }
 
-// acquireClaimCall takes a name for an owner, or leaves a claim with that code. It answers as acquireCall.
-func (s ourScripts) acquireClaimCall(owner, code, name string) []string {
+// acquireInLineCall takes a name for an owner, or gives it a place in line with that code. It answers as acquireCall.
+func (s ourScripts) acquireInLineCall(owner, code, name string) []string {
 	return []string{
-		"EVALSHA", s.acquireClaim, "3", name, scripts.ClaimsKey(name), name,
-		"0", "0", "0", owner, strconv.FormatInt(lease.Milliseconds(), 10), code,
-	}
-}
-
-// releaseClaimCall gives a name to the oldest claim, or frees it. The owner listens to the channel itself. It answers as releaseCall.
-func (s ourScripts) releaseClaimCall(owner, name string) []string {
-	return []string{
-		"EVALSHA", s.releaseClaim, "2", name, scripts.ClaimsKey(name), "PUBLISH", owner, scripts.LockChannel(name), "1",
+		"EVALSHA", s.acquireInLine, "3", name, scripts.LineKey(name), name,
+		"0", "0", "0", "PUBLISH", owner, strconv.FormatInt(lease.Milliseconds(), 10), code,
 	}
 }
 

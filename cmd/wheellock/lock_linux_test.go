@@ -253,18 +253,9 @@ func TestALockThatWasGivenIsNotOverdue(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	far := redistest.NewProxy(t, server.Addr())
-	e, outside := testkit.Connect(t, server.Addr()), testkit.NewOutsider(t, server.Addr())
-	claims := func() int64 { return server.MustDo("HLEN", "{job}:wheellock:claims").Int }
-	outside.Take("job", time.Minute)
-	first := e.FencedMutex("job").LockAsync(testkit.Soon(t))
-	redistest.Await(t, "a claim", func() bool { return claims() == 1 })
-	outside.Free("job")
-	held, err := first.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.MustLock(t, testkit.Connect(t, server.Addr()).FencedMutex("job"))
 	p := wheellock(t, "lock", "job", "--redis", far.URL(), "--", "sleep", "1").begin(t)
-	redistest.Await(t, "a claim", func() bool { return claims() == 1 })
+	redistest.Await(t, "a place in line", func() bool { return places(server, "job") == 1 })
 	far.Latency(redistest.Both, 150*time.Millisecond, 0)
 	testkit.MustUnlock(t, held)
 	if owners := testkit.Owners(server, "job"); len(owners) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/elect"
@@ -71,7 +72,7 @@ func compare(t *testing.T, what string, forms []string, there func() []string) {
 	}
 }
 
-// holdAllKinds has one engine hold each kind of lock, and another one wait for each, until the end of the test.
+// holdAllKinds has one engine hold each kind of lock, as Redisson does a mutex, and another one wait for each, until the end of the test.
 func holdAllKinds(t *testing.T, server *redistest.Server) {
 	t.Helper()
 	ctx, soon, e, other := t.Context(), testkit.Soon(t), testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
@@ -94,6 +95,8 @@ func holdAllKinds(t *testing.T, server *redistest.Server) {
 		}
 	}
 	other.RWMutex("prices").Writer().LockAsync(ctx)
+	testkit.NewOutsider(t, server.Addr()).Take("java", time.Hour)
+	other.Mutex("java").LockAsync(ctx)
 	_, err := e.Semaphore("seats").TrySetPermits(soon, 2)
 	must("semaphore", err)
 	other.Semaphore("seats").AcquireAsync(ctx, 3)

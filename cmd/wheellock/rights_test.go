@@ -29,7 +29,7 @@ func TestMissingRightsAreNamedAtOnce(t *testing.T) {
 		call := func(rights ...string) *program {
 			return wheellock(t, append([]string{command, "--redis", asUser(server, append(few, rights...)...)}, args...)...)
 		}
-		said := call().want(t, 69, "+hscan", "+pttl", "+hlen").stderr.String()
+		said := call().want(t, 69, "+hscan", "+pttl", "+hlen", "+zrange").stderr.String()
 		call(regexp.MustCompile(`\+[a-z|]+`).FindAllString(said, -1)...).want(t, 0, "by-"+command)
 	}
 }

@@ -57,6 +57,7 @@ type row struct {
 	Free       *int
 	Token      int64
 	Waiting    int
+	Queued     int
 	Foreign    string
 	Changes    int
 	Owners     []struct{ ID, Identity, Address string }

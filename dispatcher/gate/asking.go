@@ -80,15 +80,13 @@ func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
 	c := l.send(op, g.ID, lease, fx)
 	switch op {
 	case AcquireInLine:
-		of := &l.contest.rivals.claim
-		if of.asked != g.ID { // a place is found by its code: while the owner id is the same, so is that
-			of.asked, of.woken = g.ID, !l.contest.queue.head.mayBeGiven()
-		}
-		code := int64(wokenOnly)
-		if !of.woken {
-			code = l.placeCode(g.ID)
+		code := l.placeCode(g.ID)
+		if l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
+			code = -code
 		}
 		c.Args = PlaceArgs{Code: code}.Args()
+		of := &l.contest.rivals.claim
+		of.asked = g.ID
 		g.Ends = max(g.Ends, of.ends)
 	case AcquireRead:
 		c.Args = AcquireReadArgs{l.contest.rw.yieldsToWriters, l.contest.rivals.ownSubscriptions()}.Args()

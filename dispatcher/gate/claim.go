@@ -51,6 +51,8 @@ import (
 const (
 	// giftTime is how long a lock is given for (GIFT in scripts/line.lua), and how long a claim stands (CLAIM in scripts/claim.lua).
 	giftTime = 2 * time.Second
+	// leastGift must be left of it when the message comes, or several round trips, for the renewals: else the lock is asked for.
+	leastGift = giftTime / 8
 	// giftRenewal is when a lock that was given is renewed first. Most holds are shorter.
 	giftRenewal = 50 * time.Millisecond
 )
@@ -63,12 +65,11 @@ type claim struct {
 	ends    Time   // when Redis has surely forgotten it, if nobody else keeps the line
 	epoch   uint32 // of the link, when that acquire was asked for
 	asked   uint64 // the owner id of the last acquire in line
-	woken   bool   // that has wokenOnly in place of a code
 	doubted uint64 // the owner id of the last one that got no answer
 }
 
-// mayBeGiven reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
-func (w *Waiter) mayBeGiven() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
+// acceptsGift reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
+func (w *Waiter) acceptsGift() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
 
 // noteClaim records that an acquire that was refused has left a claim with that code, or a place. An owner id with a release that is still to be
 // sent gets none: it was freed by force, or a copy of an acquire may still arrive.
@@ -92,17 +93,17 @@ func (c *claim) takeCode(news *News) bool {
 	return true
 }
 
-// takeGiven takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
-// fenced lock needs its tokens, and what was asked for over another link is not trusted.
-func (l *Lock) takeGiven(now Time, news News, fx *Effects) bool {
+// takeGift takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
+// fenced lock needs its tokens, what was asked for over another link is not trusted, and little may be left of a gift.
+func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	if !l.contest.rivals.claim.takeCode(&news) {
 		return false
 	}
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.mayBeGiven() ||
-		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime) {
+	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
 		l.again = g.phase != ours && w != nil
 		return false
 	}
@@ -113,7 +114,7 @@ func (l *Lock) takeGiven(now Time, news News, fx *Effects) bool {
 		f.noteUnsure(now, &g.Tenure)
 	}
 	g.confirm(now, &acquire, l.cfg)
-	g.Next = now + min(giftRenewal, (g.Deadline-now)/4)
+	g.Next = now + giftRenewal
 	r.forgetClaim(c.id)
 	l.again = false
 	l.endYield(false, now)           // another process had the name

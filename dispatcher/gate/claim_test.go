@@ -116,7 +116,7 @@ func TestClaimScenes(t *testing.T) {
 			codes
 			b locks lease 10s                -> acquire 1 10s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n -1002
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}`,
 		"a lock that was given over an earlier link is asked for": claimed + `
 			link-breaks
@@ -132,18 +132,20 @@ func TestClaimScenes(t *testing.T) {
 			stall 950ms
 			b leaves
 			given 2                          -> b: is not there; release 2
-			answer 0                         -> acquire in line 3 3s n 1`,
-		"a lock that is given late is renewed sooner": claimed + `
-			stall 1.9s
+			answer 0                         -> acquire in line 3 3s n -1003`,
+		"a lock of which enough is left when it is given": claimed + `
+			stall 1729ms
 			given 2                          -> b: granted until 1.98s
-			after 19ms
-			after 1ms                        -> renew 2 3s
-			again LOADING                    -> b at risk: refused for now "LOADING"`,
+			after 50ms                       -> renew 2 3s`,
+		"a lock of which little is left when it is given is asked for": claimed + `
+			stall 1730ms
+			given 2                          -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 4.7s`,
 		"who has a least time is only woken": `
 			codes
 			b locks least 1s                 -> acquire 1 3s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1
+			subscribed                       -> acquire in line 2 3s n -1002
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}`,
 		"who has a lease as long as a gift is given the lock": `
 			codes
@@ -155,7 +157,7 @@ func TestClaimScenes(t *testing.T) {
 			codes
 			b locks watch 1999ms             -> acquire 1 1.999s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1.999s n 1
+			subscribed                       -> acquire in line 2 1.999s n -1002
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}`,
 		"who asks once stands nowhere": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
@@ -165,7 +167,7 @@ func TestClaimScenes(t *testing.T) {
 		"what was given for another is asked for": claimed + `
 			c locks lease 10s
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire in line 2 10s n 1002
+			given 2                          -> acquire in line 2 10s n -1002
 			answer 1                         -> c: granted until 9.9s`,
 		"a code that comes while nobody knows what became of the question": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
@@ -200,15 +202,15 @@ func TestClaimScenes(t *testing.T) {
 			codes
 			b locks lease 10s                -> acquire 1 10s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n -1002
 			lost
-			link-up                          -> acquire in line 2 10s n 1
+			link-up                          -> acquire in line 2 10s n -1002
 			answer 1                         -> b: granted until 9.9s
 			b unlocks                        -> release from line 2 n 1002`,
 		"a lock that is given for longer than its holder's lease is released for as long": claimed + `
 			c locks lease 100ms
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> acquire in line 2 100ms n 1002
+			given 2                          -> acquire in line 2 100ms n -1002
 			answer 1                         -> c: granted until 95ms
 			c unlocks                        -> release 2
 			not-sent
@@ -247,7 +249,7 @@ func TestClaimScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire in line 3 10s n 1
+			answer 0                         -> b ok: granted; acquire in line 3 10s n -1003
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release 3
 			answer 0                         -> c ok: granted

@@ -11,7 +11,7 @@ func TestClaimEndScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire in line 3 10s n 1
+			answer 0                         -> b ok: granted; acquire in line 3 10s n -1003
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release 3
 			answer 0                         -> c ok: granted

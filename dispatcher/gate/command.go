@@ -91,7 +91,7 @@ func (a Args) Release() ReleaseArgs {
 
 // PlaceArgs are those of an AcquireInLine.
 type PlaceArgs struct {
-	Code int64 // the message that is published when a release gives the lock to the place; WokenOnly: none does
+	Code int64 // the message that is published when a release gives the lock to the place; negative: none does, and it is only woken
 }
 
 func (p PlaceArgs) Args() Args  { return Args{n: p.Code} }

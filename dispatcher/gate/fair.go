@@ -34,7 +34,7 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.mayBeGiven() {
+	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.acceptsGift() {
 		args.Code = l.cfg.claimCode()
 	}
 	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()

@@ -27,11 +27,11 @@ func TestKeptScenes(t *testing.T) {
 		"a subscription that is confirmed while nobody waits ends no pause for others": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			c locks
@@ -41,44 +41,44 @@ func TestKeptScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted; confirm 4 1s
 			answer 2                         -> release 4
 			answer 2
-			message 1 2                      -> acquire in line 5 1s n 1
+			message 1 2                      -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 1s
 			after 10ms
 			b unlocks                        -> b ok: granted; confirm 5 1s
 			answer 2                         -> release 5
 			answer 2
-			message 1 2                      -> acquire in line 6 1s n 1
+			message 1 2                      -> acquire in line 6 1s n -1
 			answer 1                         -> c: granted until 1.01s
 			after 10ms
 			c unlocks                        -> c ok: granted; confirm 6 1s
 			answer 2                         -> release 6
 			answer 2
-			message 1 2                      -> acquire in line 7 1s n 1
+			message 1 2                      -> acquire in line 7 1s n -1
 			answer 1                         -> d: granted until 1.02s
 			after 10ms
 			d unlocks                        -> d ok: granted; confirm 7 1s
 			answer 2                         -> release 7
 			answer 2
-			message 1 2                      -> acquire in line 8 1s n 1
+			message 1 2                      -> acquire in line 8 1s n -1
 			answer 1                         -> e: granted until 1.03s
 			e unlocks                        -> release 8
 			answer 2                         -> e ok: granted
 			subscribed
 			a locks
-			after 2ms                        -> acquire in line 9 1s n 1`,
+			after 2ms                        -> acquire in line 9 1s n -1`,
 		"the message of a name that was detached is our own": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a detaches 5s                    -> detach 2 5s
-			answer 1                         -> a ok: granted; acquire in line 3 1s n 1
+			answer 1                         -> a ok: granted; acquire in line 3 1s n -1
 			answer held 5s
 			message
-			message                          -> acquire in line 4 1s n 1`,
+			message                          -> acquire in line 4 1s n -1`,
 		"an extension within what the tenure has": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -89,9 +89,9 @@ func TestKeptScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 2
 			answer 1                         -> a ok: granted

@@ -97,13 +97,13 @@ func TestLeaseScenes(t *testing.T) {
 		"a channel that is refused later is not asked for again": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
 			subscribed NOPERM
 			a goes                           -> a: is not there
-			b locks                          -> acquire in line 4 1s n 1
+			b locks                          -> acquire in line 4 1s n -1
 			answer held 5s`,
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire 1 1s

@@ -20,8 +20,8 @@ import (
 //   - A 0: the mutex may be free, and we are the first: ask now.
 //   - A 1: the mutex is free for others than engines, and we are the first: ask after a pause.
 //
-// A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, has
-// wokenOnly in place of its code. It is told by a 0 when it is the first, and asks.
+// A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, is only
+// woken. It is told by a 0 when it is the first, and asks.
 //
 // Others wait outside the line: clients of Redisson, older versions of this library, whoever polls. As long as the owner is one of them the
 // answer to the first place says so, and that engine, and no other, listens to the name's channel besides. Once in 100 ms a release frees
@@ -32,8 +32,8 @@ import (
 const (
 	// placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
 	placeTime = time.Minute
-	// wokenOnly stands in place of a code.
-	wokenOnly = 1
+	// noCode stands in place of a code where no message gives anything.
+	noCode = 1
 )
 
 func (c *Config) inboxOf(name string) string { return scripts.Inbox(name, c.UUID) }
@@ -41,7 +41,7 @@ func (c *Config) inboxOf(name string) string { return scripts.Inbox(name, c.UUID
 // placeCode is the code of the place of an owner id.
 func (l *Lock) placeCode(id uint64) int64 {
 	if l.cfg.Code == nil {
-		return wokenOnly
+		return noCode
 	}
 	return l.cfg.Code(id)
 }
@@ -73,7 +73,7 @@ func (l *Lock) notePlace(now Time, asked *Command) {
 	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer
 		!fresh && place.New, // it was given the lock, or lost its place
 		!fresh && r.claim.code == 0,
-		code == wokenOnly:
+		code < 0:
 		code = 0
 	}
 	r.noteClaim(now, asked, code)
@@ -91,8 +91,8 @@ func (l *Lock) waitInLine(fx *Effects) {
 	}
 }
 
-// inboxAnswered handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
-func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
+// subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
+func (l *Lock) subscribedToInbox(refusal string, fx *Effects) {
 	r := l.contest.rivals
 	if refusal == "" {
 		r.inbox.state = subscribed
@@ -105,9 +105,9 @@ func (l *Lock) inboxAnswered(refusal string, fx *Effects) {
 	}
 }
 
-// told handles the messages in the inbox.
-func (l *Lock) told(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGiven(now, news, fx) && l.lease.phase != ours {
+// notified handles the messages in the inbox.
+func (l *Lock) notified(now Time, news News, fx *Effects) {
+	if r := l.contest.rivals; !l.takeGift(now, news, fx) && l.lease.phase != ours {
 		r.orphans.leaveLine(now)
 		at := r.heedAt
 		if news.N == news.ones {

@@ -58,12 +58,12 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			after 3ms
-			after 1ms                        -> acquire in line 3 10s n 1`,
+			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"a lock that was given away is asked for at once, at the end of the line": claimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer given 0                   -> b ok: granted; acquire in line 3 10s n 1
+			answer given 0                   -> b ok: granted; acquire in line 3 10s n -1003
 			answer joins 2s`,
 		"a turn ends when engines stand in line": claimed + `
 			given 2                          -> b: granted until 1.98s

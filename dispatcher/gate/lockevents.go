@@ -120,12 +120,12 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 // Message handles messages: that the lock was freed, or that a release gave it to us.
 func (l *Lock) Message(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; r.inbox.state != unsubscribed && news.Channel == r.inbox.channel {
-		l.told(now, news, fx)
+		l.notified(now, news, fx)
 		return
 	}
 	claimed := false
 	if l.contest.rw == nil { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
-		if claimed = l.contest.queue.fair != nil && l.takeGiven(now, news, fx); claimed {
+		if claimed = l.contest.queue.fair != nil && l.takeGift(now, news, fx); claimed {
 			news.N--
 		}
 		news.N -= news.ones
@@ -194,7 +194,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	case f != nil:
 		f.subscribedInQueue(l, now, refusal)
 	case r.inbox.state != unsubscribed && channel == r.inbox.channel:
-		l.inboxAnswered(refusal, fx)
+		l.subscribedToInbox(refusal, fx)
 	case l.contest.subscribed(l.cfg, refusal):
 		l.askAgain()
 	}

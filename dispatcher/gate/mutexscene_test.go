@@ -25,13 +25,13 @@ func TestMutexScenes(t *testing.T) {
 			b locks                          -> acquire 2 1s
 			answer held 600ms                -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			c locks try                      -> c: taken for 600ms
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 600ms                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 4 1s n 1
+			subscribed                       -> acquire in line 4 1s n -1
 			answer held 600ms
 			after 100ms
 			b times-out                      -> b: timed out, last taken for 500ms
-			d locks                          -> acquire in line 5 1s n 1
+			d locks                          -> acquire in line 5 1s n -1
 			answer held 450ms
 			after 400ms
 			d waits-no-longer                -> d: gave up, last taken for 50ms
@@ -83,9 +83,9 @@ func TestMutexScenes(t *testing.T) {
 			again LOADING
 			after 160ms                      -> (149ms) acquire 6 1s
 			answer held 300ms                -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 7 1s n 1
+			subscribed                       -> acquire in line 7 1s n -1
 			again LOADING
-			after 20ms                       -> (16ms) acquire in line 8 1s n 1
+			after 20ms                       -> (16ms) acquire in line 8 1s n -1
 			a times-out                      -> a: timed out, last refused for now "LOADING"`,
 		"what a caller that gives up hears": `
 			a locks                          -> acquire 1 1s
@@ -135,12 +135,12 @@ func TestMutexScenes(t *testing.T) {
 		"a subscription that is refused later": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
 			subscribed NOPERM
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 4
 			answer 0                         -> a ok: granted
@@ -149,40 +149,40 @@ func TestMutexScenes(t *testing.T) {
 		"messages in vain are heeded less often": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer held 5s
-			message                          -> acquire in line 5 1s n 1
+			message                          -> acquire in line 5 1s n -1
 			answer held 5s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n -1
 			answer held 5s
-			message                          -> acquire in line 7 1s n 1
+			message                          -> acquire in line 7 1s n -1
 			answer held 5s
-			message                          -> acquire in line 8 1s n 1
+			message                          -> acquire in line 8 1s n -1
 			answer held 5s
-			message                          -> acquire in line 9 1s n 1
+			message                          -> acquire in line 9 1s n -1
 			answer held 5s
-			message                          -> acquire in line 10 1s n 1
+			message                          -> acquire in line 10 1s n -1
 			answer held 5s
-			message                          -> acquire in line 11 1s n 1
+			message                          -> acquire in line 11 1s n -1
 			answer held 5s
-			message                          -> acquire in line 12 1s n 1
+			message                          -> acquire in line 12 1s n -1
 			answer held 5s
 			message
-			after 1ms                        -> acquire in line 13 1s n 1
+			after 1ms                        -> acquire in line 13 1s n -1
 			answer held 5s
 			message
 			after 1ms
-			after 1ms                        -> acquire in line 14 1s n 1
+			after 1ms                        -> acquire in line 14 1s n -1
 			message
 			answer held 5s
 			after 2ms
-			after 2ms                        -> acquire in line 15 1s n 1
+			after 2ms                        -> acquire in line 15 1s n -1
 			answer held 4s
-			message                          -> acquire in line 16 1s n 1
+			message                          -> acquire in line 16 1s n -1
 			answer held 4s`,
 		"messages while it is held": `
 			a locks                          -> acquire 1 1s
@@ -373,7 +373,7 @@ func TestMutexScenes(t *testing.T) {
 		"a closed engine": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			close                            -> a: closed
 			answer held 5s
 			idle                             -> true`,
@@ -557,94 +557,94 @@ func TestMutexScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 4
-			answer 1                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 1                         -> a ok: granted; acquire in line 5 1s n -1
 			message
 			answer held 1s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
 			b unlocks                        -> release 6
 			message
-			answer 1                         -> b ok: granted; acquire in line 7 1s n 1
+			answer 1                         -> b ok: granted; acquire in line 7 1s n -1
 			answer held 1s
 			after 100ms
-			message 1 2                      -> acquire in line 8 1s n 1
+			message 1 2                      -> acquire in line 8 1s n -1
 			answer 1                         -> c: granted until 1.09s
 			c unlocks                        -> release 8
 			answer 0                         -> c ok: granted
-			d locks                          -> acquire in line 9 1s n 1
+			d locks                          -> acquire in line 9 1s n -1
 			message
-			answer held 1s                   -> acquire in line 10 1s n 1
+			answer held 1s                   -> acquire in line 10 1s n -1
 			answer held 1s`,
 		"a release that nobody heard, and a message that was taken for ours": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 4
 			message
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
 			answer held 1s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n -1
 			answer 1                         -> b: granted until 990ms
 			b drops                          -> release 6
 			answer not-mine
-			c locks                          -> acquire in line 7 1s n 1
+			c locks                          -> acquire in line 7 1s n -1
 			answer held 1s
 			after 10ms
-			message                          -> acquire in line 8 1s n 1
+			message                          -> acquire in line 8 1s n -1
 			answer 1                         -> c: granted until 1s
 			c unlocks                        -> release 8
 			lost
 			after 20ms                       -> (19ms) release 8
 			answer 1                         -> c ok: granted
 			message
-			d locks                          -> acquire in line 9 1s n 1
+			d locks                          -> acquire in line 9 1s n -1
 			answer held 1s
 			after 1ms
-			message                          -> acquire in line 10 1s n 1`,
+			message                          -> acquire in line 10 1s n -1`,
 		"a new subscription knows nothing of our own messages": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 4
 			answer 2                         -> a ok: granted
-			b locks                          -> acquire in line 5 1s n 1
+			b locks                          -> acquire in line 5 1s n -1
 			answer held 1s
-			subscribed                       -> acquire in line 6 1s n 1
+			subscribed                       -> acquire in line 6 1s n -1
 			answer held 1s
-			message                          -> acquire in line 7 1s n 1
+			message                          -> acquire in line 7 1s n -1
 			answer held 1s`,
 		"a subscription ends a second after the last waiter": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
 			a goes                           -> a: is not there
 			after 900ms
-			b locks                          -> acquire in line 4 1s n 1
+			b locks                          -> acquire in line 4 1s n -1
 			answer held 3s
 			after 200ms
 			b goes                           -> b: is not there
@@ -667,107 +667,107 @@ func TestMutexScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 4
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1
+			after 2ms                        -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 992ms
 			a locks
 			b unlocks                        -> release 5
 			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire in line 6 1s n 1
+			after 4ms                        -> acquire in line 6 1s n -1
 			answer 1                         -> a: granted until 996ms
 			b locks
 			a unlocks                        -> release 6
 			answer 2                         -> a ok: granted
-			after 8ms                        -> acquire in line 7 1s n 1
+			after 8ms                        -> acquire in line 7 1s n -1
 			answer 1                         -> b: granted until 1.004s
 			a locks
 			b unlocks                        -> release 7
 			answer 2                         -> b ok: granted
-			after 16ms                       -> acquire in line 8 1s n 1
+			after 16ms                       -> acquire in line 8 1s n -1
 			answer 1                         -> a: granted until 1.02s
 			b locks
 			a unlocks                        -> release 8
-			answer 2                         -> a ok: granted; acquire in line 9 1s n 1
+			answer 2                         -> a ok: granted; acquire in line 9 1s n -1
 			answer 1                         -> b: granted until 1.02s
 			after 47ms
 			a locks
 			b unlocks                        -> release 9
-			answer 2                         -> b ok: granted; acquire in line 10 1s n 1
+			answer 2                         -> b ok: granted; acquire in line 10 1s n -1
 			answer 1                         -> a: granted until 1.067s
 			after 2ms
 			b locks
 			a unlocks                        -> release 10
 			answer 2                         -> a ok: granted
-			after 32ms                       -> acquire in line 11 1s n 1`,
+			after 32ms                       -> acquire in line 11 1s n -1`,
 		"a yield that somebody took": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 4
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1
+			after 2ms                        -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 992ms
 			a locks
 			b unlocks                        -> release 5
 			answer 2                         -> b ok: granted
 			after 1ms
 			message 1 2
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n -1
 			answer 1                         -> a: granted until 993ms
 			b locks
 			a unlocks                        -> release 6
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 7 1s n 1
+			after 2ms                        -> acquire in line 7 1s n -1
 			answer 1                         -> b: granted until 995ms`,
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer held 5s
-			message                          -> acquire in line 5 1s n 1
+			message                          -> acquire in line 5 1s n -1
 			answer held 5s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n -1
 			answer held 5s
-			message                          -> acquire in line 7 1s n 1
+			message                          -> acquire in line 7 1s n -1
 			answer held 5s
-			message                          -> acquire in line 8 1s n 1
+			message                          -> acquire in line 8 1s n -1
 			answer held 5s
-			message                          -> acquire in line 9 1s n 1
+			message                          -> acquire in line 9 1s n -1
 			answer held 5s
-			message                          -> acquire in line 10 1s n 1
+			message                          -> acquire in line 10 1s n -1
 			answer held 5s
-			message                          -> acquire in line 11 1s n 1
+			message                          -> acquire in line 11 1s n -1
 			answer held 5s
-			message                          -> acquire in line 12 1s n 1
+			message                          -> acquire in line 12 1s n -1
 			answer held 5s
 			message
-			after 1ms                        -> acquire in line 13 1s n 1
+			after 1ms                        -> acquire in line 13 1s n -1
 			answer 1                         -> a: granted until 991ms
 			a unlocks                        -> release 13
 			answer 1                         -> a ok: granted
-			b locks                          -> acquire in line 14 1s n 1
+			b locks                          -> acquire in line 14 1s n -1
 			answer held 5s
 			message
-			message                          -> acquire in line 15 1s n 1
+			message                          -> acquire in line 15 1s n -1
 			answer held 5s`,
 		"what time has ended ends before a caller comes": `
 			a locks                          -> acquire 1 1s
@@ -942,11 +942,11 @@ func TestMutexScenes(t *testing.T) {
 		"others who take the name for a moment, again and again, make our turns short": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			c locks
@@ -959,30 +959,30 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted; confirm 4 1s
 			answer 2                         -> release 4
 			answer 2
-			message 1 2                      -> acquire in line 5 1s n 1
+			message 1 2                      -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 1s
 			after 10ms
 			b unlocks                        -> b ok: granted; confirm 5 1s
 			answer 2                         -> release 5
 			answer 2
-			message 1 2                      -> acquire in line 6 1s n 1
+			message 1 2                      -> acquire in line 6 1s n -1
 			answer 1                         -> c: granted until 1.01s
 			after 10ms
 			c unlocks                        -> c ok: granted; confirm 6 1s
 			answer 2                         -> release 6
 			answer 2
-			message 1 2                      -> acquire in line 7 1s n 1
+			message 1 2                      -> acquire in line 7 1s n -1
 			answer 1                         -> d: granted until 1.02s
 			after 10ms
 			d unlocks                        -> d ok: granted; confirm 7 1s
 			answer 2                         -> release 7
 			answer 2
-			message 1 2                      -> acquire in line 8 1s n 1
+			message 1 2                      -> acquire in line 8 1s n -1
 			answer 1                         -> e: granted until 1.03s
 			e unlocks                        -> f: granted until 1.03s, handed on; e ok: granted
 			f unlocks                        -> release 8
 			answer 2                         -> f ok: granted
-			after 2ms                        -> acquire in line 9 1s n 1
+			after 2ms                        -> acquire in line 9 1s n -1
 			answer 1                         -> g: granted until 1.032s
 			g unlocks                        -> h: granted until 1.032s, handed on; g ok: granted
 			a locks
@@ -991,7 +991,7 @@ func TestMutexScenes(t *testing.T) {
 		"a lease that never ends": `
 			a locks                          -> acquire 1 1s
 			answer -1                        -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer -1                        -> subscribe redisson_lock__channel:{stock}
 			a times-out                      -> a: timed out, last taken for who knows how long
 			b locks try                      -> acquire 3 1s
@@ -999,9 +999,9 @@ func TestMutexScenes(t *testing.T) {
 		"a drained engine listens no longer": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
@@ -1010,62 +1010,62 @@ func TestMutexScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 4
 			message 1 9
 			b locks
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1`,
+			after 2ms                        -> acquire in line 5 1s n -1`,
 		"a stint that is over, and a message that was taken for ours": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			after 100ms
 			a unlocks                        -> release 4
 			message
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 1.09s
 			c locks
 			after 100ms
 			b unlocks                        -> release 5
 			answer 0                         -> b ok: granted
-			after 2ms                        -> acquire in line 6 1s n 1`,
+			after 2ms                        -> acquire in line 6 1s n -1`,
 		"nobody at all heard of a release": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 4
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
 			subscribed NOPERM
 			b unlocks                        -> release 5
 			answer 1                         -> b ok: granted
-			after 2ms                        -> acquire in line 6 1s n 1`,
+			after 2ms                        -> acquire in line 6 1s n -1`,
 		"a lease whose last millisecond runs": `
 			a locks                          -> acquire 1 1s
 			answer held 0s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			after 1ms                        -> acquire 2 1s
 			answer held 0s
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer 1                         -> a: granted until 991ms`,
 		"a machine is woken when something is due, and not earlier": `
 			a locks owner 7                  -> acquire 1 1s

@@ -22,14 +22,14 @@ func TestOrphanScenes(t *testing.T) {
 		"a release that nobody heard has no message that comes back": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s
 			force java:1 0                   -> release 0 java:1
-			answer 0                         -> force ok: granted; acquire in line 4 1s n 1
+			answer 0                         -> force ok: granted; acquire in line 4 1s n -1
 			answer held 5s
-			message                          -> acquire in line 5 1s n 1`,
+			message                          -> acquire in line 5 1s n -1`,
 		"who forces is answered once, also when the engine has closed": `
 			force java:1 0                   -> release 0 java:1
 			end                              -> force ok: closed

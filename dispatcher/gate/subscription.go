@@ -127,12 +127,12 @@ func newListening(cfg *Config) listening {
 }
 
 // confirm records that the subscription stands, perhaps again: messages from before are lost.
-func (s *listening) confirm() { s.state, s.own = subscribed, 0 }
+func (l *listening) confirm() { l.state, l.own = subscribed, 0 }
 
 // foreign reports whether one of the messages is not our own.
-func (s *listening) foreign(news News) bool {
-	own := min(news.N, s.own)
-	s.own -= own
+func (l *listening) foreign(news News) bool {
+	own := min(news.N, l.own)
+	l.own -= own
 	return news.N > own
 }
 
@@ -147,57 +147,57 @@ const (
 
 // noteFound records whether a question found a change since the one before. Another owner is a change, so a lock with many rivals is asked
 // for as often as it is freed.
-func (s *listening) noteFound(now Time, changed bool) {
+func (l *listening) noteFound(now Time, changed bool) {
 	if changed {
-		s.vain, s.heedAt = 0, 0
+		l.vain, l.heedAt = 0, 0
 		return
 	}
-	if s.vain < vainQuestions {
-		s.vain++
+	if l.vain < vainQuestions {
+		l.vain++
 		return
 	}
-	if now < s.heedAt {
+	if now < l.heedAt {
 		return
 	}
-	pause := min(firstHeed<<(s.vain-vainQuestions), longestHeed)
+	pause := min(firstHeed<<(l.vain-vainQuestions), longestHeed)
 	if pause < longestHeed {
-		s.vain++
+		l.vain++
 	}
-	s.heedAt = now + pause
+	l.heedAt = now + pause
 }
 
 // notePublish records that a command leaves that publishes a message, which will come back to us. It is called when the command leaves,
 // because the message may come before the answer, on another connection.
-func (s *listening) notePublish() {
-	if s.state == subscribed {
-		s.own += s.echo
-		s.published = true
+func (l *listening) notePublish() {
+	if l.state == subscribed {
+		l.own += l.echo
+		l.published = true
 	}
 }
 
 // otherListeners is how many subscribers of other processes received the message of a command that n subscribers received. sure is false if
 // a message of another process may have been taken for ours.
-func (s *listening) otherListeners(n scripts.Reply) (others int32, sure bool) {
+func (l *listening) otherListeners(n scripts.Reply) (others int32, sure bool) {
 	listeners := int32(max(n, 0))
-	if !s.published {
+	if !l.published {
 		return listeners, true
 	}
 	if listeners == 0 { // our own subscriber received nothing: no message will come back
-		return 0, s.unpublished()
+		return 0, l.unpublished()
 	}
-	s.published = false
+	l.published = false
 	return listeners - 1, true
 }
 
 // unpublished records that a command may have published nothing. The next message may be another process's, so none is ignored any more. If
 // our own comes after all, it costs one question too many.
-func (s *listening) unpublished() (sure bool) {
-	if !s.published {
+func (l *listening) unpublished() (sure bool) {
+	if !l.published {
 		return true
 	}
-	s.published = false
-	s.own -= s.echo
-	sure = s.own >= 0
-	s.own = max(s.own, 0)
+	l.published = false
+	l.own -= l.echo
+	sure = l.own >= 0
+	l.own = max(l.own, 0)
 	return sure
 }

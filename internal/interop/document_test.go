@@ -45,7 +45,8 @@ func TestProgramsOfTheDocument(t *testing.T) {
 		})
 	}
 	redistest.Await(t, "both to wait", func() bool {
-		return t.Failed() || server.MustDo("PUBSUB", "NUMSUB", scripts.LockChannel("stock:7")).Items[1].Int == 2
+		java, sell := server.MustDo("PUBSUB", "NUMSUB", scripts.LockChannel("stock:7")).Items[1].Int, server.MustDo("ZCARD", scripts.LineKey("stock:7")).Int
+		return t.Failed() || java == 1 && sell == 1
 	})
 	unlock(t, held)
 	programs.Wait()

@@ -70,7 +70,7 @@ func (c *caller) mutex(names []string) {
 		c.until().arg("64", c.one("0", "86400000")).how()
 		c.each(names, func(name string) {
 			owner := c.inLine(name)
-			c.key(name, line(name), c.one(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.code(name, owner))
+			c.key(name, line(name), c.one(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.one("", "-") + c.code(name, owner))
 		})
 	case "release_from_line":
 		c.how().each(names, func(name string) {

@@ -124,9 +124,6 @@ var suites = []*suite{
 		shim: "tusd/filelocker", module: "github.com/tus/tusd/v2", dir: "pkg/filelocker",
 		out: []leftOut{
 			{"TestFileLocker_Timeout", fails, isEqual},
-			{"TestFileLocker_RequestUnlock", fails, reason{
-				"it gives a holder in another process a second to make way, and a young hold hears of others after two", "ERR_LOCK_TIMEOUT",
-			}},
 			{"TestFileLocker_DirectoryNotFound", fails, reason{"a lock needs no folder", "ERR_UPLOAD_NOT_FOUND"}},
 		},
 	},

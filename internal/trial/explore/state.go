@@ -124,6 +124,7 @@ func (s *state) run(f *flight) {
 			f.ran, f.apart = true, true
 			return
 		}
+		s.unheard = true // nobody in line is told of what is released without it
 	}
 	r := s.eval(f)
 	if r.answer.Kind != redismodel.Int {

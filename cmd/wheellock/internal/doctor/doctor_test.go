@@ -195,8 +195,21 @@ func TestRights(t *testing.T) {
 		examined(t, url).want(t, "locks", Unknown, "--prefix", "eviction", "memory", "persistence", "writes", "replicas", "clients", "timeouts", "slots", "pubsub")
 		unasked := []string{"eviction", "memory", "persistence", "writes", "replicas", "clients", "timeouts"}
 		examined(t, url, "--prefix", "app:").want(t, "locks", OK, "", unasked...)
+		// One pattern has the channel of a lock and not the inboxes beside it; others have the keys of other kinds and not the line.
+		closed := as(t, replaced(rule, "&redisson_lock__channel:{app:*", "&redisson_lock__channel:{app:*}")...)
+		examined(t, closed, "--prefix", "app:").want(t, "pubsub", Error, "NOPERM", append(unasked, "locks")...)
+		unlined := as(t, replaced(rule, "~{app:*", "~{app:*}:*:rwlock_timeout:* ~{app:*}:wheellock:[^l]*")...)
+		examined(t, unlined, "--prefix", "app:").want(t, "locks", Warning, "line for a mutex", unasked...)
+		url = as(t, rule...)
 		examined(t, url, "--prefix", "other:").want(t, "locks", Error, "NOPERM", append(unasked, "slots", "pubsub")...)
 	})
+}
+
+// replaced is a rule in which one word is another one.
+func replaced(rule []string, word, by string) []string {
+	rule = slices.Clone(rule)
+	rule[slices.Index(rule, word)] = by
+	return rule
 }
 
 func TestRenamedCommands(t *testing.T) {

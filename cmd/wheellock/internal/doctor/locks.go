@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 var errUnfound = errors.New("no server was found")
 
-// locks opens an engine, and takes and frees a lock of each kind.
+// locks opens an engine, and takes and frees a lock of each kind. A mutex works without the right to the key of its line, so that is looked for.
 func locks(d *deployment) ([]Finding, error) {
 	if len(d.nodes) == 0 {
 		return nil, errUnfound
@@ -46,11 +48,20 @@ func locks(d *deployment) ([]Finding, error) {
 			return d.refused(err), nil
 		}
 	}
+	if message, _ := rediserr.Said(d.nodes[0].do("ZCARD", scripts.LineKey(name())).Error()); strings.HasPrefix(message, "NOPERM") {
+		return found(Warning, "this user may not use the line for a mutex, such as "+scripts.LineKey(d.prefix+"stock:7")+": "+message,
+			"Engines that wait for a mutex have no places in line: each release wakes them all, and is sent twice.", d.patterns()), nil
+	}
 	return nil, nil
 }
 
 // refused is the finding that a user with a prefix may not use names that begin with it.
 func (d *deployment) refused(err error) []Finding {
 	return found(Error, redisflags.Explain(err), "Locks of some kinds cannot be taken, or their waiters are not woken.",
-		"grant the key and channel patterns of SECURITY.md for the prefix "+d.prefix)
+		d.patterns())
+}
+
+// patterns says which patterns this user is to be granted.
+func (d *deployment) patterns() string {
+	return "grant the key and channel patterns of SECURITY.md for the prefix " + d.prefix
 }

@@ -17,10 +17,11 @@ import (
 // publishScript publishes as the engine does, from a script.
 const publishScript = "return redis.call(ARGV[1], ARGV[2], ARGV[3])"
 
-// pubsub listens on one connection and publishes on another, as a waiter and a holder do.
+// pubsub listens on one connection and publishes on another, as a waiter and a holder do. A waiter has an inbox beside the lock's channel.
 func pubsub(n *node) []Finding {
-	publish, channel := n.publish(), scripts.LockChannel(n.name())
-	heard, stop, err := n.listen(publish, channel)
+	publish, name := n.publish(), n.name()
+	inbox := scripts.Inbox(name, "00000000-0000-8000-8000-000000000000")
+	heard, stop, err := n.listen(publish, scripts.LockChannel(name), inbox)
 	if err != nil && n.prefix != "" && strings.HasPrefix(err.Error(), "NOPERM") {
 		return n.refused(err)
 	} else if err != nil {
@@ -28,7 +29,7 @@ func pubsub(n *node) []Finding {
 		return nil
 	}
 	defer stop()
-	count, err := n.do("EVAL", publishScript, "0", publish, channel, "0").AsInt64()
+	count, err := n.do("EVAL", publishScript, "0", publish, inbox, "0").AsInt64()
 	if err != nil {
 		n.failed(publish, err)
 		return nil
@@ -43,14 +44,14 @@ func pubsub(n *node) []Finding {
 	}
 	if count == 0 {
 		return found(Warning, publish+" answered that nobody listens, and the message was delivered",
-			"An engine does not see that other processes wait, and gives them their turns later.",
+			"A release takes the engines in line for dead, and does not give them the lock: each hand-over takes longer, and they lose their places.",
 			"connect to the master itself, or through a proxy that lets connections that subscribe go there, too")
 	}
 	return nil
 }
 
-// listen subscribes. heard gets nil for a message, or the error of the connection.
-func (n *node) listen(publish, channel string) (heard chan error, stop func(), err error) {
+// listen subscribes to channels of one name. heard gets nil for a message, or the error of the connection.
+func (n *node) listen(publish string, channels ...string) (heard chan error, stop func(), err error) {
 	listener, release := n.client.Dedicate()
 	stop = func() {
 		listener.Close()
@@ -59,9 +60,9 @@ func (n *node) listen(publish, channel string) (heard chan error, stop func(), e
 	heard = make(chan error, 2)
 	broken := listener.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) { heard <- nil }})
 	go func() { heard <- errors.Join(errors.New("the connection broke"), <-broken) }()
-	subscribe := listener.B().Subscribe().Channel(channel).Build()
+	subscribe := listener.B().Subscribe().Channel(channels...).Build()
 	if publish == "SPUBLISH" {
-		subscribe = listener.B().Ssubscribe().Channel(channel).Build()
+		subscribe = listener.B().Ssubscribe().Channel(channels...).Build()
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, askTime)
 	defer cancel()

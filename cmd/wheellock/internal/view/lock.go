@@ -30,8 +30,8 @@ type Lock struct {
 	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
 	Token   int64       `json:"token,omitempty"`   // the last fencing token
 	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
-	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock: the next one first, a thousand at most
-	Queued  int64       `json:"queued,omitempty"`  // how long the queue is
+	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock, or engines in line for a mutex: the next one first, a thousand at most
+	Queued  int64       `json:"queued,omitempty"`  // how long the queue or the line is
 	Leader  string      `json:"leader,omitempty"`  // of an election: its leader
 	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it
 	Renewal string      `json:"renewal,omitempty"` // what a second look found
@@ -86,7 +86,7 @@ func (l *Lock) channels() []string {
 
 // queue returns the waiters for a fair lock, the next one first: a thousand at most.
 func (r *redis) queue(ctx context.Context, name string) (queue []Owner) {
-	ids, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(999).Build()).AsStrSlice()
+	ids, _ := r.Do(ctx, r.B().Lrange().Key(scripts.FairQueue(name)).Start(0).Stop(mostInQueue-1).Build()).AsStrSlice()
 	for _, id := range ids {
 		queue = append(queue, Owner{ID: id})
 	}
@@ -136,7 +136,7 @@ func (r *redis) firstPages(ctx context.Context, keys []string, pattern string) (
 	for i, answer := range r.DoMulti(ctx, ask...) {
 		page, err := answer.AsScanEntry()
 		switch message, _ := rediserr.Said(err); {
-		case strings.HasPrefix(message, "NOPERM"):
+		case isRefused(err):
 			r.unread++
 		case err != nil && !strings.HasPrefix(message, "WRONGTYPE"): // it is of another type now
 			return nil, unavailable(err)
@@ -221,6 +221,11 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	clients := r.clients(ctx)
 	l.Queue = r.queue(ctx, name)
 	l.Queued, _ = r.Do(ctx, r.B().Llen().Key(scripts.FairQueue(name)).Build()).AsInt64()
+	queued, inLine := processes(l.Queue), int64(0)
+	if l.Queued == 0 && l.mayHaveLine() {
+		l.Queue, inLine = r.line(ctx, l)
+		l.Queued = max(inLine, 0)
+	}
 	for _, owners := range [][]Owner{l.Owners, l.Queue} {
 		for i := range owners {
 			owners[i].know(clients)
@@ -228,12 +233,11 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	}
 	r.lead(ctx, l)
 	if counts := r.subscribers(ctx, l.channels()); counts != nil {
-		waiting := int64(0)
+		listeners := int64(0)
 		for _, n := range counts {
-			waiting += n
+			listeners += n
 		}
-		waiting = max(waiting, processes(l.Queue))
-		l.Waiting = &waiting
+		l.Waiting = l.waiting(max(listeners, queued), inLine)
 	}
 	return l, nil
 }

@@ -113,6 +113,7 @@ func (r *redis) findMasters(ctx context.Context) (err error) {
 // looks are the commands without which nothing true can be said of locks.
 var looks = []string{
 	"SCAN 0", "HSCAN k 0", "HGET k f", "HMGET k f", "HLEN k", "PTTL k", "TYPE k", "GET k", "GETRANGE k 0 0", "LLEN k", "LRANGE k 0 0", "ZCARD k",
+	"ZRANGE k 0 0",
 }
 
 // mayLook returns an error that names all of looks that this user may not run.
@@ -193,18 +194,23 @@ func (r *redis) subscribers(ctx context.Context, channels []string) map[string]i
 	return sums
 }
 
-// place is what follows a fair lock's channel for one place in its queue, as PUBSUB has patterns.
-const place = ":????????-????-????-????-????????????:*"
+// What follows a lock's channel for one place in the queue of a fair lock, and for the inbox of one engine (scripts.FairChannel and
+// scripts.Inbox), as PUBSUB has patterns.
+const (
+	uuids = "????????-????-????-????-????????????"
+	place = ":" + uuids + ":*"
+	inbox = ":wheellock:" + uuids
+)
 
 // waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held.
 func (r *redis) waitedFor(ctx context.Context, pattern string) []string {
 	names := make(map[string]bool)
 	ask := func(node rueidis.Client, before, after string) { // the pattern stands between: scripts.PrefixName
 		for _, list := range []string{"CHANNELS", "SHARDCHANNELS"} { // the second is an error where there are no sharded channels
-			for _, behind := range []string{after, after + place} {
+			for _, behind := range []string{after, after + place, after + inbox} {
 				channels, _ := node.Do(ctx, node.B().Arbitrary("PUBSUB", list).Args(before+pattern+behind).Build()).AsStrSlice()
 				for _, channel := range channels {
-					name := strings.TrimPrefix(ofPlace.ReplaceAllString(channel, ""), before)
+					name := strings.TrimPrefix(ofOne.ReplaceAllString(channel, ""), before)
 					names[strings.TrimSuffix(name, after)] = true
 				}
 			}
@@ -219,7 +225,8 @@ func (r *redis) waitedFor(ctx context.Context, pattern string) []string {
 	return slices.Collect(maps.Keys(names))
 }
 
-var ofPlace = regexp.MustCompile(`:[0-9a-f-]{36}:[0-9]+$`)
+// ofOne is what place and inbox are in the name of a channel.
+var ofOne = regexp.MustCompile(`:(wheellock:[0-9a-f-]{36}|[0-9a-f-]{36}:[0-9]+)$`)
 
 // client is an engine that is connected.
 type client struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // Show is the command.
@@ -17,9 +18,10 @@ func Show() cli.Command {
 		Name: "show", Args: "NAME",
 		Short: "show who holds a lock, and who waits for it",
 		Help: `Shows the kind, the owners with the identity and address of their processes, the
-hold count, when the lease expires, the fencing counter, who waits, and the queue of a
-fair lock. A fenced lock shows how long its process has it, and the leader of an
-election since when it leads.
+hold count, when the lease expires, the fencing counter, how many processes wait, and
+in which order: the queue of a fair lock, or the engines in line for a mutex. Redisson's
+waiters for a mutex are counted, and have no places. A fenced lock shows how long its
+process has it, and the leader of an election since when it leads.
 
 With --again it looks twice. If the lease went up, the holder is alive and renews it.
 If it only went down, the holder is dead, or its lease is fixed: wait.
@@ -100,7 +102,7 @@ var nouns = map[engine.Kind]string{
 	engine.KindPermits: "permit semaphore",
 }
 
-// mostShown is how many holders are shown to people, and how many that wait in a queue.
+// mostShown is how many holders are shown to people, and how many places of a queue or a line.
 const mostShown = 20
 
 // write writes what is known.
@@ -152,8 +154,8 @@ func (l *Lock) write(w io.Writer) {
 	}
 	switch {
 	case l.Waiting == nil:
-		line("waiting", "not known: this user may not run PUBSUB NUMSUB")
-	case l.Queued > int64(len(l.Queue)):
+		line("waiting", "not known: this user may not run PUBSUB NUMSUB, or not read the key %s", shown(scripts.LineKey(l.Name)))
+	case l.Queued > int64(len(l.Queue)) && l.Queued > *l.Waiting: // a process may have several places in a queue
 		line("waiting", "%d processes or more", *l.Waiting)
 	default:
 		line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))

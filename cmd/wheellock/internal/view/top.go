@@ -127,13 +127,13 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		for i, l := range locks {
 			channels[i] = l.channels()[0] // the kind of what is held is known
 		}
-		waiting := r.subscribers(ctx, channels)
+		listeners, inLine := r.subscribers(ctx, channels), r.inLine(ctx, locks)
 		for i, l := range locks {
-			if n := waiting[channels[i]]; waiting != nil {
+			if n := listeners[channels[i]]; listeners != nil {
 				if l.Kind == engine.KindFair {
 					n = max(n, processes(r.queue(ctx, l.Name)))
 				}
-				l.Waiting = &n
+				l.Waiting = l.waiting(n, inLine[i])
 			}
 			for i := range l.Owners {
 				l.Owners[i].know(clients)

@@ -1,0 +1,424 @@
+package scripts_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
+
+// Engines of the tests, which give locks to the line, and the code of each place.
+const (
+	ann, bob, cid = "aaaaaaaa-0000-8000-8000-00000000000a", "bbbbbbbb-0000-8000-8000-00000000000b", "cccccccc-0000-8000-8000-00000000000c"
+	old           = "dddddddd-0000-4000-8000-00000000000d" // of Redisson, or of an earlier version
+	secret        = 77
+)
+
+var (
+	lineNames       = []string{one, scripts.LineKey(one), one}
+	fencedLineNames = []string{one, scripts.LineKey(one), counter}
+)
+
+// asks asks for the lock, in line.
+func (b *box) asks(engine string, number, code int) scripts.Reply {
+	b.Helper()
+	return scripts.Reply(number64(b, b.eval(scripts.AcquireInLine, lineNames, 0, 64, 0, "PUBLISH", fmt.Sprint(engine, ":", number), 30_000, code)))
+}
+
+func number64(b *box, answer string) int64 { return number(b, answer) }
+
+// frees releases the lock.
+func (b *box) frees(owner string) string {
+	b.Helper()
+	return b.eval(scripts.Release, lineNames[:2], "PUBLISH", owner, channel)
+}
+
+// leaves gives up a place.
+func (b *box) leaves(owner string, code int) string {
+	b.Helper()
+	return b.eval(scripts.ReleaseFromLine, lineNames[:2], "PUBLISH", owner, channel, code)
+}
+
+// line is who stands in line, without SINCE.
+func (b *box) inLine() (all []string) {
+	for _, place := range b.list("ZRANGE", lineNames[1], "0", "-1") {
+		if place != "since" {
+			all = append(all, place)
+		}
+	}
+	return all
+}
+
+func (b *box) wantLine(places ...string) {
+	b.Helper()
+	if got := b.inLine(); fmt.Sprint(got) != fmt.Sprint(places) {
+		b.Errorf("in line stand %q, want %q", got, places)
+	}
+}
+
+const given = "1125899906842625" // 2^50 + 1
+
+// waiting is the answer to a call that so many subscribers heard while so many engines stand in line.
+func waiting(heard, places int64) string { return fmt.Sprint(heard + places<<32) }
+
+// invariant: claim-counts-from-its-acquire
+func TestLine(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		held := func(t *testing.T, owner string) *box {
+			b := b.fresh(t)
+			standing(owner, "1")(b)
+			return b
+		}
+		place := func(engine string, number int) string { return fmt.Sprintf("%s:%d %d", engine, number, secret) }
+		t.Run("a refusal leaves a place at the end", func(t *testing.T) {
+			b := held(t, ann+":1")
+			for i, engine := range []string{bob, cid} {
+				if got := b.asks(engine, 1, secret).Place(); got != (scripts.Place{Stands: true, New: true}) {
+					t.Errorf("place %d: %+v", i, got)
+				}
+			}
+			if got := b.asks(bob, 1, secret).Place(); got != (scripts.Place{Stands: true}) {
+				t.Errorf("asked again: %+v", got)
+			}
+			b.wantLine(place(bob, 1), place(cid, 1))
+			b.lasts(lineNames[1], time.Minute)
+		})
+		t.Run("a release gives the lock to the first, and tells nobody else", func(t *testing.T) {
+			b := held(t, ann+":1")
+			first, second, all := b.listen(scripts.Inbox(one, bob)), b.listen(scripts.Inbox(one, cid)), b.listen(channel)
+			b.asks(bob, 1, secret)
+			b.asks(cid, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.stands(one, bob+":1=1")
+			b.lasts(one, 2*time.Second)
+			b.wantLine(place(cid, 1))
+			b.want(b.said(scripts.Inbox(one, bob), first), "77", "the first")
+			b.want(b.said(scripts.Inbox(one, cid), second), "", "the second")
+			b.want(b.said(channel, all), "", "the channel")
+			b.want(b.frees(ann+":1"), "-1", "the release, again")
+			if got := b.asks(bob, 1, secret); got != 1 {
+				t.Errorf("asked again it is answered %d", got)
+			}
+			b.lasts(one, 30*time.Second)
+			b.want(b.frees(bob+":1"), given, "the next release")
+			b.stands(one, cid+":1=1")
+			b.want(b.frees(cid+":1"), "1", "the last") // the channel
+			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
+		})
+		t.Run("dead engines are passed over, and told in case they hear it elsewhere", func(t *testing.T) {
+			b := held(t, ann+":1")
+			heard := b.listen(scripts.Inbox(one, cid))
+			b.asks(bob, 1, secret)
+			b.must("ZADD", lineNames[1], "0", "what is no place")
+			b.asks(cid, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.stands(one, cid+":1=1")
+			b.want(b.said(scripts.Inbox(one, cid), heard), "77", "the inbox")
+			b.wantLine()
+		})
+		t.Run("without anybody alive the lock is freed", func(t *testing.T) {
+			b := held(t, ann+":1")
+			heard := b.listen(channel)
+			b.asks(bob, 1, secret)
+			b.want(b.frees(ann+":1"), "1", "the release")
+			b.want(b.said(channel, heard), "0", "the channel")
+			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
+		})
+		t.Run("who is only woken is told, and stands", func(t *testing.T) {
+			b := held(t, ann+":1")
+			heard, second := b.listen(scripts.Inbox(one, bob)), b.listen(scripts.Inbox(one, cid))
+			b.asks(bob, 1, -secret)
+			b.asks(cid, 1, secret)
+			b.want(b.frees(ann+":1"), waiting(0, 2), "the release")
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+			b.want(b.said(scripts.Inbox(one, cid), second), "", "the second")
+			if got := b.asks(bob, 1, -secret); got != 1 {
+				t.Errorf("the woken is answered %d", got)
+			}
+			b.wantLine(place(cid, 1))
+		})
+		t.Run("a woken place of the dead is taken out", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.listen(scripts.Inbox(one, cid))
+			b.asks(bob, 1, -secret)
+			b.asks(cid, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+		})
+		t.Run("a grant takes both places of an owner", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.asks(bob, 1, secret)
+			b.asks(bob, 1, -secret)
+			b.must("DEL", one)
+			b.asks(bob, 1, -secret)
+			b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
+			b.stands(one, bob+":1=1")
+		})
+		t.Run("an owner outside has the first listen", func(t *testing.T) {
+			for _, owner := range []string{old + ":1", ann + ":1:detached", "java"} {
+				b := held(t, owner)
+				if got := b.asks(bob, 1, secret).Place(); got != (scripts.Place{Stands: true, New: true, Listens: true}) {
+					t.Errorf("the first beside %s: %+v", owner, got)
+				}
+				b.listen(scripts.Inbox(one, bob))
+				b.asks(cid, 1, secret)
+				if got := b.asks(cid, 1, secret).Place(); got != (scripts.Place{Stands: true}) {
+					t.Errorf("the second beside %s: %+v", owner, got)
+				}
+				if got := b.asks(bob, 1, secret).Place(); got != (scripts.Place{Stands: true, Listens: true}) {
+					t.Errorf("the first, again, beside %s: %+v", owner, got)
+				}
+			}
+		})
+		t.Run("several owners are none of ours", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.must("HSET", one, cid+":1", "1")
+			if got := b.asks(bob, 1, secret).Place(); !got.Listens {
+				t.Errorf("%+v", got)
+			}
+		})
+		t.Run("who asks again takes the dead before it out when the owner is outside", func(t *testing.T) {
+			b := held(t, old+":1")
+			b.asks(bob, 1, secret)
+			b.asks(cid, 1, secret)
+			b.asks(cid, 2, secret)
+			if got := b.asks(cid, 2, secret).Place(); got != (scripts.Place{Stands: true, Listens: true}) {
+				t.Errorf("%+v", got)
+			}
+			b.wantLine(place(cid, 2))
+		})
+		t.Run("and leaves them otherwise", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.asks(bob, 1, secret)
+			b.asks(cid, 1, secret)
+			b.asks(cid, 1, secret)
+			b.wantLine(place(bob, 1), place(cid, 1))
+		})
+		t.Run("who leaves is out, and the next is told if it is the first now", func(t *testing.T) {
+			b := held(t, ann+":1")
+			heard := b.listen(scripts.Inbox(one, cid))
+			b.asks(bob, 1, secret)
+			b.asks(bob, 1, -secret)
+			b.asks(cid, 1, secret)
+			b.asks(ann, 9, secret)
+			b.want(b.leaves(ann+":9", secret), "-1", "the last")
+			b.want(b.leaves(bob+":1", secret), "-1", "the first")
+			b.want(b.said(scripts.Inbox(one, cid), heard), "0", "the inbox")
+			b.wantLine(place(cid, 1))
+			b.stands(one, ann+":1=1")
+		})
+		t.Run("who leaves with the lock passes it on", func(t *testing.T) {
+			b := held(t, bob+":1")
+			heard := b.listen(scripts.Inbox(one, cid))
+			b.must("ZADD", lineNames[1], "1", place(bob, 1))
+			b.asks(cid, 1, secret)
+			b.want(b.leaves(bob+":1", secret), given)
+			b.stands(one, cid+":1=1")
+			b.want(b.said(scripts.Inbox(one, cid), heard), "0 77", "the inbox")
+		})
+		t.Run("an owner gets back from nobody what it has left", func(t *testing.T) {
+			b := held(t, bob+":1")
+			heard := b.listen(scripts.Inbox(one, bob))
+			b.must("ZADD", lineNames[1], "1", place(bob, 1))
+			b.want(b.frees(bob+":1"), "0")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "", "the inbox")
+			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
+		})
+		t.Run("what somebody else has, too, is given to nobody", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.must("HSET", one, "java:1", "1")
+			b.listen(scripts.Inbox(one, bob))
+			b.asks(bob, 1, secret)
+			b.want(b.frees(ann+":1"), waiting(0, 1))
+			b.stands(one, "java:1=1")
+		})
+		t.Run("without a line nobody stands", func(t *testing.T) {
+			b := held(t, ann+":1")
+			apart := []string{one, one, one}
+			reply := scripts.Reply(number(t, b.eval(scripts.AcquireInLine, apart, 0, 64, 0, "PUBLISH", bob+":1", 30_000, secret)))
+			if _, taken := reply.Held(); !taken || reply.Place().Stands {
+				t.Errorf("answered %d", reply)
+			}
+			heard := b.listen(channel)
+			b.want(b.eval(scripts.Release, apart[:2], "PUBLISH", ann+":1", channel), "1")
+			b.want(b.said(channel, heard), "0", "the channel")
+			b.want(b.eval(scripts.AcquireInLine, apart, 0, 64, 0, "PUBLISH", bob+":1", 30_000, secret), "1")
+			b.want(b.eval(scripts.ReleaseFromLine, apart[:2], "PUBLISH", bob+":1", channel, secret), "1")
+		})
+		t.Run("a key of another type has no places", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.must("SET", lineNames[1], "x")
+			if got := b.asks(bob, 1, secret); got.Place().Stands {
+				t.Errorf("answered %d", got)
+			}
+			b.want(b.frees(ann+":1"), "0")
+			b.want(b.must("GET", lineNames[1]), "x", "the key")
+		})
+		t.Run("places are counted, beside subscribers", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.listen(channel)
+			count := func(places int64) {
+				t.Helper()
+				b.want(b.eval(scripts.Confirm, lineNames[:2], "PUBLISH", ann+":1", hour, channel), waiting(1, places), "confirm")
+				b.want(b.eval(scripts.CountWaiters, lineNames[:2], "PUBLISH", channel), waiting(1, places), "count_waiters")
+			}
+			count(0)
+			b.asks(bob, 1, secret)
+			b.asks(cid, 1, secret)
+			count(2)
+			b.must("ZADD", lineNames[1], "9000000000000000", "since")
+			count(2)
+		})
+		t.Run("who detaches a name tells the first", func(t *testing.T) {
+			b := held(t, ann+":1")
+			heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+			b.asks(bob, 1, secret)
+			b.want(b.eval(scripts.Detach, lineNames[:2], "PUBLISH", ann+":1", ann+":1:detached", 5000, channel), "1")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+			b.want(b.said(channel, all), "0", "the channel")
+			b.wantLine(place(bob, 1))
+		})
+		t.Run("many names", func(t *testing.T) {
+			b := b.fresh(t)
+			keys := []string{one, scripts.LineKey(one), two, scripts.LineKey(two), three, scripts.LineKey(three)}
+			for i, name := range []string{one, two, three} {
+				b.must("HSET", name, fmt.Sprint(ann, ":", i), "1")
+			}
+			args := func(number int) []any {
+				args := []any{"PUBLISH"}
+				for _, name := range []string{one, two, three} {
+					args = append(args, fmt.Sprint(ann, ":", number), scripts.LockChannel(name))
+					number++
+				}
+				return args
+			}
+			b.listen(scripts.Inbox(two, bob))
+			b.must("ZADD", scripts.LineKey(two), "1", place(bob, 5))
+			b.want(b.eval(scripts.Release, keys, args(0)...), "[0 "+given+" 0]")
+			b.stands(two, bob+":5=1")
+			b.want(b.eval(scripts.Release, keys, args(0)...), "-1", "again")
+		})
+	})
+}
+
+// A fenced mutex is given without tokens: whoever it was given to asks for them.
+// invariant: tokens-grow, claim-counts-from-its-acquire
+func TestLineOfAFencedMutex(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		acquire := func(owner string) int64 {
+			return number(t, b.eval(scripts.AcquireInLine, fencedLineNames, 0, 64, 86400000, "PUBLISH", owner, 30_000, secret))
+		}
+		heard := b.listen(scripts.Inbox(one, bob))
+		first := acquire(ann + ":1")
+		if reply := scripts.Reply(acquire(bob + ":2")); !reply.Place().New {
+			t.Fatalf("bob is answered %d, want a place", reply)
+		}
+		b.want(b.eval(scripts.Release, fencedLineNames[:2], "PUBLISH", ann+":1", channel), given)
+		b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+		b.want(b.must("GET", counter), fmt.Sprint(first), "the counter")
+		if token := acquire(bob + ":2"); token < first+64 {
+			t.Errorf("the tokens end at %d, want 64 more than %d at least", token, first)
+		}
+		b.lasts(one, 30*time.Second)
+	})
+}
+
+// Once in a TURN a release frees the lock, for others than engines, and tells the first to ask after a pause.
+// invariant: claim-counts-from-its-acquire
+func TestTurnsOfALine(t *testing.T) {
+	b := realBox(t)
+	for name, of := range map[string]struct {
+		since int64 // before now; -1: nothing was given
+		gives bool
+	}{
+		"the first is given":                       {-1, true},
+		"the last of a turn":                       {99, true},
+		"none when the turn is over":               {100, false},
+		"none in a turn of a clock that goes back": {-2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing(ann+":1", "1")(b)
+			heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+			b.asks(bob, 1, secret)
+			b.asks(cid, 1, secret)
+			score := int64(1<<52) + frozenNow - of.since
+			if of.since != -1 {
+				b.must("ZADD", lineNames[1], fmt.Sprint(score), "since")
+			} else {
+				score = 1<<52 + frozenNow
+			}
+			reply := b.eval(frozen(scripts.Release), lineNames[:2], "PUBLISH", ann+":1", channel)
+			said, freed := b.said(scripts.Inbox(one, bob), heard), b.said(channel, all)
+			if of.gives {
+				b.want(reply, given)
+				b.want(said+"/"+freed, "77/", "the messages")
+				b.want(b.must("ZSCORE", lineNames[1], "since"), fmt.Sprint(score), "since")
+				return
+			}
+			b.want(reply, waiting(1, 2))
+			b.want(said+"/"+freed, "1/0", "the messages")
+			b.want(b.must("ZCOUNT", lineNames[1], fmt.Sprint(int64(1<<52)), "+inf"), "0", "since")
+			b.want(b.must("EXISTS", one), "0", "EXISTS")
+		})
+	}
+}
+
+// Where Redis refuses a command the lock is free or somebody's, and nobody hears a code of a lock that it does not have.
+// invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
+func TestWhatCannotBeGivenIsFreed(t *testing.T) {
+	b := realBox(t)
+	for _, of := range []struct {
+		command, answer, how string // of which Redis answers this
+		reply, has, heard    string
+	}{
+		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", ""},
+		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", ""},
+		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
+		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
+		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},
+		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", "", ""},
+		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
+		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, bob + ":1", "77"},
+		{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
+		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+	} {
+		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
+			b := b.fresh(t)
+			standing(ann+":1", "1")(b)
+			heard := b.listen(scripts.Inbox(one, bob))
+			b.asks(bob, 1, secret)
+			refused := answering(scripts.Release, of.command, of.answer)
+			b.want(b.eval(refused, lineNames[:2], of.how, ann+":1", channel), of.reply)
+			if of.has == "" {
+				b.want(b.must("EXISTS", one), "0", "EXISTS")
+			} else {
+				b.stands(one, of.has+"=1")
+			}
+			b.want(b.said(scripts.Inbox(one, bob), heard), of.heard, "the inbox")
+		})
+	}
+	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
+		t.Run("a place while "+command+" is refused", func(t *testing.T) {
+			b := b.fresh(t)
+			standing(ann+":1", "1")(b)
+			ask := answering(scripts.AcquireInLine, command, refusal(scripts.NoPerm))
+			reply := scripts.Reply(number(t, b.eval(ask, lineNames, 0, 64, 0, "PUBLISH", bob+":1", 30_000, secret)))
+			if _, taken := reply.Held(); !taken || reply.Place().Stands == refusedPlace {
+				t.Errorf("answered %d: %+v", reply, reply.Place())
+			}
+			if got := len(b.inLine()); (got == 0) != refusedPlace {
+				t.Errorf("%d stand in line", got)
+			}
+		})
+	}
+}
+
+// Names that share a channel share no line: what is given to one would be taken for the other.
+func TestLinesOfAliasesAreApart(t *testing.T) {
+	if a, b := scripts.LineKey("a"), scripts.LineKey("{a}"); a == b {
+		t.Errorf("both have %s", a)
+	}
+}
