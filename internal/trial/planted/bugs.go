@@ -169,13 +169,13 @@ var bugs = []Bug{
 		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
 	}},
 	{"a lock that is given to the second in line", []edit{
-		{"scripts/line.lua", "if give(lock, line, place, how, channel, left) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel, left) then"},
+		{"scripts/line.lua", "if give(lock, line, place, how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
 	}},
 	{"a lock that is given to a dead engine", []edit{
-		{"scripts/line.lua", "local lives = other and listeners(how, inbox) > 0", "local lives = other"},
+		{"scripts/line.lua", "local lives = owner and listeners(how, inbox) > 0", "local lives = owner"},
 	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
-		{"scripts/line.lua", "local other = owner and owner ~= left", "local other = owner"},
+		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
 	}},
 	{"a first in line that does not listen beside an outsider", []edit{
 		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "0"},
