@@ -43,7 +43,7 @@ func (f *flight) decode(e *engine) {
 
 // leavesLine encodes a command anew, as the connection does whose call has met keys apart: without the line.
 func (e *engine) leavesLine(f *flight) {
-	if !f.Op.Lined() {
+	if !f.Lined() {
 		return
 	}
 	again := f.Command
