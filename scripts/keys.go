@@ -38,7 +38,15 @@ func AppendLockChannel(b []byte, name string) []byte {
 
 // LineKey is the line of the engines that wait for a mutex (line.lua): a sorted set of ours alone, in the name's hash slot. Not even the
 // name's alias shares it.
-func LineKey(name string) string { return apart(name, "wheellock:line") }
+func LineKey(name string) string { return string(AppendLineKey(nil, name)) }
+
+// AppendLineKey appends LineKey(name) to b.
+func AppendLineKey(b []byte, name string) []byte {
+	if strings.IndexByte(name, '{') >= 0 {
+		return append(append(b, name...), "::wheellock:line"...)
+	}
+	return append(append(append(b, '{'), name...), "}:wheellock:line"...)
+}
 
 // Inbox is where an engine hears what concerns it alone about a mutex.
 func Inbox(name, uuid string) string { return LockChannel(name) + ":wheellock:" + uuid }

@@ -171,10 +171,10 @@ var Operations = [Ops]Operation{
 
 func (o Op) String() string { return Operations[o].Name }
 
-// Lined reports whether a call of the operation names the line for a lock. It can go without.
-func (o Op) Lined() bool {
-	keys := Operations[o].Keys
-	return strings.HasPrefix(keys, "name line") || keys == "name waiters"
+// Lined reports whether a call of the command names the line for a lock. It can go without.
+func (c *Command) Lined() bool {
+	keys := Operations[c.Op].Keys
+	return c.Entry.traits().inLine && (strings.HasPrefix(keys, "name line") || keys == "name waiters")
 }
 
 // Confirms reports whether replicas must acknowledge the operation before it counts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -229,7 +230,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 			c.fail(call, v)
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
 			c.calls = call.Split(c.calls)
-		case v.Apart && call.Op.Lined() && !call.Lineless: // its other keys are together, or it has one
+		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one
 			call.Lineless = true
 			c.calls = append(c.calls, call)
 		default:
@@ -243,6 +244,9 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	}
 	return reload
 }
+
+// named reports whether a command names a line.
+func named(c gate.Command) bool { return c.Lined() }
 
 func (c *Connection) fail(call wire.Call, v rediserr.Verdict) {
 	for i := call.From; i < call.To; i++ {

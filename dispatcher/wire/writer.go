@@ -24,7 +24,7 @@ type Writer struct {
 	clock      *ServerClock
 	keys, args []string
 	text       []byte          // what the args are cut from
-	ends       []int           // where each arg ends in text
+	ends       []textEnd       // where each arg ends in text, and each key that is made
 	leases     []time.Duration // written behind all other arguments
 
 	// Of the call that is being written.
@@ -85,7 +85,9 @@ func (w *Writer) line(c *gate.Command) {
 	if w.call.Lineless || c.Entry.Kind != gate.MutexKind && c.Entry.Kind != gate.FencedKind {
 		w.key(c.Entry.Name)
 	} else {
-		w.key(scripts.LineKey(c.Entry.Name))
+		w.text = scripts.AppendLineKey(w.text, c.Entry.Name)
+		w.keys = append(w.keys, "")
+		w.ends = append(w.ends, textEnd{len(w.text), len(w.keys) - 1})
 	}
 }
 
@@ -183,16 +185,26 @@ func (w *Writer) flag(is bool) {
 	}
 }
 
-func (w *Writer) end() { w.ends = append(w.ends, len(w.text)) }
+func (w *Writer) end() { w.ends = append(w.ends, textEnd{len(w.text), isArg}) }
 
-// cutArgs makes one string of all arguments and cuts it up: one allocation for a call of any size.
+// textEnd is where an argument ends in a text, or a key.
+type textEnd struct{ at, key int }
+
+// isArg stands in place of the index of a key.
+const isArg = -1
+
+// cutArgs makes one string of all arguments and keys that are made, and cuts it up: one allocation for a call of any size.
 func (w *Writer) cutArgs() {
 	all := string(w.text)
 	w.args = w.args[:0]
 	from := 0
 	for _, to := range w.ends {
-		w.args = append(w.args, all[from:to])
-		from = to
+		if to.key == isArg {
+			w.args = append(w.args, all[from:to.at])
+		} else {
+			w.keys[to.key] = all[from:to.at]
+		}
+		from = to.at
 	}
 }
 

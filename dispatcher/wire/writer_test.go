@@ -125,7 +125,7 @@ func TestALineIsNamedWhereThereIsOne(t *testing.T) {
 			for _, lineless := range []bool{false, true} {
 				c := gate.Command{Op: op, ID: 5, Args: argsOf(op), Entry: &gate.Entry{Name: stock, Kind: kind}}
 				_, keys, _ := e.Encode(&c, lineless, time.Second)
-				want := op.Lined() && !lineless && (kind == gate.MutexKind || kind == gate.FencedKind)
+				want := c.Lined() && !lineless
 				if got := slices.Contains(keys, scripts.LineKey(stock)); got != want {
 					t.Errorf("%v of kind %d, lineless %t, has the keys %q", op, kind, lineless, keys)
 				}

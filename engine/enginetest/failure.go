@@ -119,13 +119,26 @@ func (f *failures) takeLocked(of operation, isName func(string) bool, any ...Cal
 	return 0, false
 }
 
-// take takes the failure that is next for one of a script's keys.
+// isNextLocked reports whether this failure is next for an operation and a name.
+func (f *failures) isNextLocked(of operation, isName func(string) bool, failure CallFailure) bool {
+	for t, queue := range f.next {
+		if t.of == of && isName(t.name) && len(queue) > 0 && queue[0] == failure {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes the failure that is next for one of a script's keys. A call that is refused for want of a right is repeated without its line.
 func (f *failures) take(of operation, keys []string) (next CallFailure, fails bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range keys {
 		isName := func(name string) bool { return key == name || key == scripts.PermitsKey(name) } // which stands alone in a renewal
 		for _, of := range []operation{of, anyCall} {
+			if line := scripts.LineKey(key); slices.Contains(keys, line) && f.isNextLocked(of, isName, NoPermission) {
+				return NoPermission, true
+			}
 			if next, fails = f.takeLocked(of, isName, NoPermission, LostAnswer); fails {
 				return next, true
 			}

@@ -1,10 +1,12 @@
 package redisnet
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // trouble is what a server does wrong, besides refusing writes.
@@ -161,7 +163,8 @@ func (s *Server) Start(with *Saved) {
 	s.runs++
 }
 
-// Deny has it refuse the next call of a script about a key in these words: nothing runs. More of them are for the calls after that.
+// Deny has it refuse the next call of a script about a key in these words: nothing runs. More of them are for the calls after that. For want
+// of a right the next call that names no line is refused besides, by which an engine repeats the one that names one.
 func (s *Server) Deny(key, words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +181,9 @@ func (s *Server) denies(name string, args []string) (redismodel.Value, bool) {
 	}
 	for _, key := range args[3:] {
 		if words := s.trouble.denied[key]; len(words) > 0 {
-			s.trouble.denied[key] = words[1:]
+			if !strings.HasPrefix(words[0], "NOPERM") || !slices.Contains(args[3:], scripts.LineKey(key)) {
+				s.trouble.denied[key] = words[1:]
+			}
 			return failure(words[0]), true
 		}
 	}

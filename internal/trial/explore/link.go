@@ -43,7 +43,7 @@ func (f *flight) decode(e *engine) {
 
 // leavesLine encodes a command anew, as the connection does whose call has met keys apart: without the line.
 func (e *engine) leavesLine(f *flight) {
-	if !f.Op.Lined() {
+	if !f.Lined() {
 		return
 	}
 	again := f.Command
@@ -114,7 +114,7 @@ func (e *engine) send(now gate.Time) {
 	for _, c := range e.outbox {
 		e.sends(c.Entry.Name)
 		f := &flight{Command: c, by: e.number, since: noAge}
-		text, keys, args := e.encoder.Encode(&f.Command, e.outside && c.Op.Lined(), now)
+		text, keys, args := e.encoder.Encode(&f.Command, e.outside && c.Lined(), now)
 		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
 		if e.s.log != nil {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
