@@ -178,6 +178,8 @@ func TestFindings(t *testing.T) {
 			`D.try-staying@1 D.break D.try-owned D.lock-owned@1 D.try-owned@2 D.mend D.run#2 D.adopt@1 D.run D.arrive D.pause-in-turn D.arrive#1 tick failover-1 tick`},
 		"a holder's own engine is told that its owner is gone": {"mutex detaches",
 			`A.lock A.run B.adopt B.run B.arrive B.adopt`},
+		"an owner id that is to be released asks again, because its last refusal left no place": {"big fenced",
+			`A.lock@2 A.lock-fixed B.try@1 A.lock-owned@1 A.drop@1 A.lock-fixed@2 C.try-staying A.run#2 C.run A.run#1 B.try A.arrive#1 B.run#1 A.confirm C.arrive unlock#5 B.lock-staying B.run A.run A.arrive#1 B.try@2 C.die B.lock@1 B.arrive#1 B.confirm run-stray B.run#2 B.arrive B.confirm A.arrive B.run#2 B.arrive#1 A.run#1 B.arrive#1 open-slot B.hear failover-1 B.mend-subscription B.mend B.run#1 publish#6 B.arrive#1 heal publish#3 publish#9 misconf B.hear B.run#1 B.run#2 B.hear B.arrive#1 B.arrive#1 B.hear`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 	} {

@@ -137,22 +137,25 @@ var bugs = []Bug{
 		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
 	}},
 	{"a place of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner != \"\" {"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
 	}},
 	{"a place that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner == \"\" {"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner != \"\" {"},
 	}},
 	{"a least time under what is left of a gift", []edit{
 		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a place that nobody waits at and that stands", []edit{
-		{"dispatcher/gate/claim.go", "		r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
+		{"dispatcher/gate/claim.go", "	r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
 		{"dispatcher/gate/line.go", "		r.orphans.leaveLine(now)\n", ""},
 	}},
 	{"a code that counts although its owner came into line twice", []edit{
 		{"dispatcher/gate/line.go", "		!fresh && place.New, // it was given the lock, or lost its place\n", ""},
 		{"dispatcher/gate/claim.go", "	c.code = 0\n", ""},
 		{"dispatcher/gate/line.go", "		!fresh && r.claim.code == 0,\n", ""},
+	}},
+	{"a place of a tenure that is to be released, and that a refusal without a place keeps", []edit{
+		{"dispatcher/gate/line.go", "		r.endClaim(now, asked.ID)\n", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
