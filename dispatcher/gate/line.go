@@ -66,7 +66,9 @@ func (l *Lock) notePlace(now Time, asked *Command) {
 	r, place := l.contest.rivals, asked.Reply.Place()
 	r.listens = place.Listens || !place.Stands
 	if !place.Stands {
-		r.endClaim(now, asked.ID)
+		if r.claim.id == asked.ID {
+			r.endClaim(now, asked.ID)
+		}
 		return
 	}
 	code := asked.Args.Place().Code

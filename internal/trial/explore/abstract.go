@@ -11,9 +11,10 @@ import (
 
 // The abstraction: what of a state the specification knows, in its words.
 
-// ops are the specification's commands. A Confirm is a Renew that counts listeners besides.
+// ops are the specification's commands. A Confirm is a Renew that counts listeners besides. In the worlds that
+// are traced no engine names its line.
 var ops = map[gate.Op]string{
-	gate.Acquire: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Release: "Release",
+	gate.Acquire: "Acquire", gate.AcquireInLine: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Release: "Release", gate.ReleaseFromLine: "Release",
 }
 
 // The specification's phases of a tenure, in the order of the gate's.
@@ -122,7 +123,7 @@ func (e *engine) command(f *flight) fields {
 
 // notAfter is the true time after which a command does nothing, as its script was told; 0: it was told nothing.
 func notAfter(f *flight) int64 {
-	if f.Op != gate.Acquire {
+	if ops[f.Op] != "Acquire" {
 		return 0
 	}
 	millis, err := strconv.ParseInt(f.args[0], 10, 64)
@@ -140,7 +141,7 @@ func answerOf(op gate.Op, r scripts.Reply) string {
 		return "Late"
 	case r.Fault() != scripts.None:
 		return "Refused"
-	case r < 0 && (op != gate.Release || r != scripts.PublishDenied):
+	case r < 0 && (ops[op] != "Release" || r != scripts.PublishDenied):
 		return "No"
 	}
 	return "Yes"

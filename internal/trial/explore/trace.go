@@ -211,7 +211,7 @@ func (t *trace) check() {
 	t.last, t.noted = view, len(t.events)
 }
 
-// tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend and ForceUnlock.
+// tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend, ForceUnlock and lines.
 var tracedWorlds = []*World{
 	traced("traced mutex", allFaults[:slices.Index(allFaults, Die)], Lock, LockFixed, TryLock, TryFixed, Drop),
 	traced("traced mutex that closes", allFaults, Lock, Lock, LockFixed, LockFixed, TryLock, TryFixed, Close),
@@ -219,7 +219,7 @@ var tracedWorlds = []*World{
 
 func traced(name string, faults []Fault, calls ...Call) *World {
 	return &World{
-		Name: name, Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, EveryOrder: true,
+		Name: name, Kind: gate.MutexKind, Engines: 2, Outsiders: 2, Names: 1, Handoff: 10 * time.Millisecond, EveryOrder: true,
 		Calls: calls, Faults: faults, MostCalls: 20, MostFaults: 6, MostTicks: 30,
 	}
 }

@@ -155,7 +155,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/line.go", "		!fresh && r.claim.code == 0,\n", ""},
 	}},
 	{"a place of a tenure that is to be released, and that a refusal without a place keeps", []edit{
-		{"dispatcher/gate/line.go", "		r.endClaim(now, asked.ID)\n", ""},
+		{"dispatcher/gate/line.go", "			r.endClaim(now, asked.ID)\n", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
