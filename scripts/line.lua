@@ -119,14 +119,13 @@ end
 
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. A place that is only
 -- woken is told, and stays. An engine whose inbox nobody hears here may hear it at another node of a cluster, so no code is published in
--- vain, and it is told to ask again. The owner that has just left the lock gets it back from nobody.
-local function give(lock, line, place, how, channel, left)
+-- vain, and it is told to ask again.
+local function give(lock, line, place, how, channel)
 	for _ = 1, DEAD do
 		if not place then return false end
 		local owner, code, inbox = read(place, channel)
-		local other = owner and owner ~= left
-		local lives = other and listeners(how, inbox) > 0
-		if other and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
+		local lives = owner and listeners(how, inbox) > 0
+		if owner and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
 		if lives and code == WOKEN or call('ZREM', line, place) ~= 1 then return false end -- first: no code is published twice
 		if lives then
 			if call('HSET', lock, owner, '1') ~= 1 or bound(lock, GIFT, owner) then return false end
@@ -141,18 +140,23 @@ local function give(lock, line, place, how, channel, left)
 end
 
 -- handOver gives a lock that its owner has left to the first place in its line, or frees it. It answers GIVEN, or how many listeners were
--- woken, with a PLACE for each that still stands in line.
+-- woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
+-- still, at which nobody waits.
 local function handOver(lock, line, how, channel, left)
 	local place = first(line)
+	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
 	if not place then return publish(how, channel, FREE) end
 	local now, since = clock(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= TURN then
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
 		tell(line, place, how, channel, PAUSE)
-	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how, channel, left) then
-		if not since then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) end -- unchecked: then the next release begins it
-		return GIVEN
+	elseif call('EXISTS', lock) == 0 then
+		if not since then -- before the place goes: with its last member the line would go, and be made anew without a TTL
+			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
+		end
+		if give(lock, line, place, how, channel) then return GIVEN end
+		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
 	local heard = publish(how, channel, FREE)
 	return heard < 0 and heard or heard + PLACE * places(line)

@@ -66,6 +66,7 @@ func (l *Lock) notePlace(now Time, asked *Command) {
 	r, place := l.contest.rivals, asked.Reply.Place()
 	r.listens = place.Listens || !place.Stands
 	if !place.Stands {
+		r.endClaim(now, asked.ID)
 		return
 	}
 	code := asked.Args.Place().Code

@@ -89,6 +89,13 @@ func TestLineScenes(t *testing.T) {
 			answer not-mine
 			after 10s                        -> (980ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002
 			answer not-mine`,
+		"an owner id that may come into line again is not asked for again, though its last refusal left no place": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			lost
+			link-up                          -> acquire in line 2 3s n 1002
+			answer held 2s                   -> release from line 2 n 1002; subscribe redisson_lock__channel:{stock}
+			told 0
+			answer not-mine                  -> acquire in line 3 3s n 1003`,
 		"an owner that is freed by force while it stands in line": claimed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,

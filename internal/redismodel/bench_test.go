@@ -48,7 +48,11 @@ var benchCalls = []call{
 		script: scripts.PermitTake, keys: []string{"sem:1", scripts.PermitsKey("sem:1"), scripts.ReceiptKey("sem:1", engine1)},
 		args: []string{"PUBLISH", "0", scripts.PermitBytes(engine1), "3", "0", "1", "30000", scripts.SemaphoreChannel("sem:1")},
 	},
-	{script: scripts.Release, keys: []string{"stock:7", "stock:7"}, args: []string{"PUBLISH", engine1 + ":1", scripts.LockChannel("stock:7")}},
+	{
+		script: scripts.AcquireInLine, keys: []string{"stock:7", scripts.LineKey("stock:7"), "stock:7"},
+		args: []string{"0", "64", "0", "PUBLISH", engine2 + ":1", "30000", "7900000000000000178"},
+	},
+	{script: scripts.Release, keys: []string{"stock:7", scripts.LineKey("stock:7")}, args: []string{"PUBLISH", engine1 + ":1", scripts.LockChannel("stock:7")}},
 }
 
 func BenchmarkEval(b *testing.B) {

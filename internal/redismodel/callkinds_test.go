@@ -38,6 +38,9 @@ func (c *caller) pick(among ...scripts.Script) string {
 
 func (c *caller) mutex(names []string) {
 	channel := scripts.LockChannel
+	line := func(name string) string { // mostly
+		return c.one(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
+	}
 	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireInLine, scripts.AcquireInLine, scripts.AcquireInLine, scripts.Release, scripts.Release, scripts.ReleaseFromLine, scripts.Renew, scripts.Confirm, scripts.Inspect,
 		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
@@ -46,13 +49,11 @@ func (c *caller) mutex(names []string) {
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind(names))
 	case "confirm":
-		c.how().each(names, func(name string) {
-			c.key(name, c.one(name, scripts.LineKey(name))).arg(c.holder(name)).lease().arg(channel(name))
-		})
+		c.how().each(names, func(name string) { c.key(name, line(name)).arg(c.holder(name)).lease().arg(channel(name)) })
 	case "detach":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, c.one(name, scripts.FairQueue(name), scripts.LineKey(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
+			c.key(name, c.one(line(name), scripts.FairQueue(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
 		})
 	case "adopt":
 		c.until().arg("64", c.one("0", "86400000"))
@@ -61,20 +62,20 @@ func (c *caller) mutex(names []string) {
 		})
 	case "count_waiters":
 		c.how().each(names, func(name string) {
-			c.key(name, c.one(name, scripts.FairQueue(name), scripts.LineKey(name))).arg(c.one("", channel(name)))
+			c.key(name, c.one(line(name), scripts.FairQueue(name))).arg(c.one(channel(name), channel(name), ""))
 		})
 	case "release":
-		c.arg(c.one("PUBLISH", "NONE", "BOTH")).each(names, func(name string) {
-			c.key(name, c.one(name, scripts.LineKey(name), scripts.LineKey(name))).arg(c.holder(name), channel(name))
-		})
+		c.arg(c.one("PUBLISH", "PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name, line(name)).arg(c.holder(name), channel(name)) })
 	case "acquire_in_line":
-		c.until().arg("64", c.one("0", "86400000")).how().each(names, func(name string) {
-			c.key(name, c.one(name, scripts.LineKey(name), scripts.LineKey(name)), c.one(name, scripts.TokenKey(name)))
-			c.arg(c.owner()).lease().arg(c.one("77", "-77", "7900000000000000178"))
+		c.until().arg("64", c.one("0", "86400000")).how()
+		c.each(names, func(name string) {
+			owner := c.inLine(name)
+			c.key(name, line(name), c.one(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.one("", "-") + c.code(name, owner))
 		})
 	case "release_from_line":
 		c.how().each(names, func(name string) {
-			c.key(name, scripts.LineKey(name)).arg(c.holder(name), channel(name), c.one("77", "7900000000000000178"))
+			owner := c.one(c.holder(name), c.inLine(name))
+			c.key(name, line(name)).arg(owner, channel(name), c.code(name, owner))
 		})
 	default:
 		c.key(names[0], scripts.TokenKey(names[0]))

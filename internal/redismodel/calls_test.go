@@ -21,7 +21,8 @@ var all = []scripts.Script{
 	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,
 }
 
-const engine1, engine2 = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+// Engines have UUIDs of version 8.
+const engine1, engine2 = "11111111-1111-8111-1111-111111111111", "22222222-2222-8222-2222-222222222222"
 
 // rightsKey is the key that rights.lua writes; without the right to DEL it stands for a second.
 const rightsKey = "rights"
@@ -64,6 +65,8 @@ type caller struct {
 }
 
 func (c *caller) one(among ...string) string { return among[c.IntN(len(among))] }
+
+func (c *caller) one64(among ...int64) int64 { return among[c.IntN(len(among))] }
 
 func (c *caller) key(keys ...string) *caller {
 	c.call.keys = append(c.call.keys, keys...)
@@ -121,6 +124,26 @@ func (c *caller) holder(name string) string {
 		return c.owner()
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(c.one(fields...), ":write"), ":detached")
+}
+
+// code is mostly the code of the place of an owner in line, if it has one.
+func (c *caller) code(name, owner string) string {
+	for _, place := range c.parts(scripts.LineKey(name), aZset) {
+		if code, its := strings.CutPrefix(place, owner+" "); its && c.IntN(4) > 0 {
+			return code
+		}
+	}
+	return c.one("1", "77", "7900000000000000178")
+}
+
+// inLine is mostly the owner of a place in line, if there is one.
+func (c *caller) inLine(name string) string {
+	for _, place := range c.parts(scripts.LineKey(name), aZset) {
+		if owner, _, is := strings.Cut(place, " "); is && c.IntN(3) > 0 {
+			return owner
+		}
+	}
+	return c.owner()
 }
 
 // held is mostly the number of a permit that this engine has, if it has one.
@@ -229,6 +252,7 @@ func (c *caller) outsider(name string) []string {
 	moment := strconv.FormatInt(now+c.Int64N(4000)-1000, 10)
 	queue, deadlines, alive := scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name)
 	held, counter, receipt := scripts.PermitsKey(name), scripts.TokenKey(name), scripts.ReceiptKey(name, c.engine)
+	line, since := scripts.LineKey(name), strconv.FormatInt(1<<52+now-c.one64(-5, 0, 50, 99, 100, 101, 5000), 10)
 	leader, count := scripts.LeaderKey(name), c.one("1", "2", "3", "x", "")
 	commands := [][]string{
 		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", held}, {"DEL", queue}, {"DEL", deadlines}, {"DEL", alive}, {"DEL", receipt},
@@ -242,6 +266,8 @@ func (c *caller) outsider(name string) []string {
 		{"ZADD", alive, moment, c.engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
 		{"SET", counter, c.one("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
 		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.one("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
+		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, since, "since"},
+		{"ZREM", line, "since"}, {"PERSIST", line}, {"PEXPIRE", line, "1500"},
 		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.owner()}, {"HSET", leader, "term", count},
 		{"SET", receipt, c.one("x", "1:1", strconv.FormatUint(c.calls, 10)+":-1", "999999:2", strconv.FormatUint(c.calls+1, 10)+":0")}, {"SADD", receipt, "x"},
 	}

@@ -3,6 +3,7 @@ package bubble
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -42,7 +43,7 @@ func TestBubble(t *testing.T) {
 	worlds, pairs, gap := 0, 0, time.Duration(0)
 	in := redismodel.NewInterpreter()
 	for s := first; virtual < *length; s++ {
-		w := live(t, s, in)
+		w := live(t, s, in, draw)
 		virtual += w.lived
 		worlds, pairs, gap = worlds+1, pairs+w.pairs, max(gap, w.gap)
 		if *trace {
@@ -56,8 +57,24 @@ func TestBubble(t *testing.T) {
 		time.Since(began).Round(time.Millisecond), pairs, gap, stalls)
 }
 
-// live is the life of the world of a seed.
-func live(t *testing.T, s uint64, in *redismodel.Interpreter) (w *World) {
+// A hundred engines want one mutex.
+func TestBubbleOfAHundredEngines(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	began := time.Now()
+	s := max(*seed, 1)
+	w := live(t, s, redismodel.NewInterpreter(), crowd)
+	if w.failed() {
+		t.Fatalf("seed %d:\n%s\n%s", s, w.list(*events), strings.Join(w.wrong, "\n"))
+	}
+	granted, engines := w.judge.grants()
+	t.Logf("%v of virtual time in %v; %d grants to %d engines, longest gap %v; stalls %t", w.lived, time.Since(began).Round(time.Millisecond), granted, engines, w.gap, stalls)
+	if engines < w.plan.processes/2 {
+		t.Errorf("only %d engines ever had the mutex", engines)
+	}
+}
+
+// live is the life of the world of a seed, whose plan is drawn.
+func live(t *testing.T, s uint64, in *redismodel.Interpreter, draws func(*rand.Rand) plan) (w *World) {
 	watched := watch(s)
 	defer watched.stop()
 	defer func() { // the bubble ends with goroutines left
@@ -67,7 +84,7 @@ func live(t *testing.T, s uint64, in *redismodel.Interpreter) (w *World) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w = newWorld(s, in)
+		w = newWorld(s, in, draws)
 		watched.on(w)
 		w.run()
 		w.lived = time.Since(w.began)

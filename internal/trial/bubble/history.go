@@ -47,6 +47,19 @@ func (j *judge) record(one *held) {
 	j.past[one.s] = append(j.past[one.s], one)
 }
 
+// grants is how many calls were granted, and to how many processes.
+func (j *judge) grants() (n, processes int) {
+	had := make(map[*process]bool)
+	for _, calls := range j.past {
+		for _, c := range calls {
+			if !c.granted.IsZero() {
+				n, had[c.p] = n+1, true
+			}
+		}
+	}
+	return n, len(had)
+}
+
 // freed notes that a hold surely is over from some time on.
 func (j *judge) freed(one *held, at time.Time) {
 	j.mu.Lock()

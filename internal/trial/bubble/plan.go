@@ -120,6 +120,16 @@ func draw(r *rand.Rand) plan {
 	return p
 }
 
+// crowd makes the plan of a hundred engines that want one mutex, with a caller each.
+func crowd(r *rand.Rand) plan {
+	p := draw(r)
+	p.processes, p.callers, p.servers, p.kinds = 100, 1, 1, []kind{mutexKind}
+	p.hot, p.long, p.lasts, p.stalls, p.favourite = true, false, hotWorld, 0, 0
+	p.lease, p.travel, p.think, p.faults = time.Second, 100*time.Microsecond, time.Millisecond, time.Second
+	p.options = engine.Options{Lease: p.lease, PubSub: p.options.PubSub}
+	return p
+}
+
 // favours reports whether a point is one of those: about every fourth is, by its hash (FNV-1a).
 func (p *plan) favours(point string) bool {
 	if p.favourite == 0 {

@@ -43,12 +43,12 @@ type subject struct {
 	detached detached
 }
 
-// newWorld makes the world of a seed. Scripts run by in.
-func newWorld(seed uint64, in *redismodel.Interpreter) *World {
+// newWorld makes the world of a seed, whose plan is drawn. Scripts run by in.
+func newWorld(seed uint64, in *redismodel.Interpreter, draws func(*rand.Rand) plan) *World {
 	w := &World{seed: seed, done: make(chan struct{})}
 	w.began = time.Now()
 	r := w.chance(planChance)
-	w.plan = draw(r)
+	w.plan = draws(r)
 	for i := range w.plan.servers {
 		s := redisnet.New(string(rune('a'+i)), in)
 		s.Drift(w.plan.drift * (2*r.Float64() - 1))

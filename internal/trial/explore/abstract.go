@@ -47,11 +47,30 @@ func (e *engine) belief() belief {
 		b.id, b.deadline = lease.FieldByName("ID").Uint()-firstID, gate.Time(lease.FieldByName("Deadline").Int())
 	}
 	b.waits = ops[gate.Op(lock.FieldByName("flight").Uint())]
-	orphans := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("orphans")
-	for i := range orphans.Len() {
-		b.orphans = append(b.orphans, orphans.Index(i).FieldByName("id").Uint()-firstID)
+	for _, o := range e.orphans(0) {
+		b.orphans = append(b.orphans, o.id-firstID)
 	}
 	return b
+}
+
+// orphan is a tenure that is to be released although it may not be in Redis.
+type orphan struct {
+	id uint64
+	at gate.Time
+}
+
+// orphans are those of a name.
+func (e *engine) orphans(name int) (all []orphan) {
+	if e.dead || e.cells[name] == nil {
+		return nil
+	}
+	lock := reflect.ValueOf(e.cells[name].Machine).Elem()
+	known := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("orphans")
+	for i := range known.Len() {
+		o := known.Index(i)
+		all = append(all, orphan{o.FieldByName("id").Uint(), gate.Time(o.FieldByName("at").Int())})
+	}
+	return all
 }
 
 // view is what of a state is compared.

@@ -120,6 +120,8 @@ func (s *state) apply(m Move) bool {
 		s.strays = slices.Delete(s.strays, i, i+1)
 		s.note("    a command whose answer nobody waits for runs")
 		s.surprised = s.surprised || f.copied || s.now >= f.late
+		// By it an engine may come to the front of a line in which it does not wait any more, and an outsider tells it nothing.
+		s.unheard = s.unheard || f.Op == gate.AcquireInLine && s.w.Outsiders > 0
 		s.run(f)
 	case heal:
 		if s.refusing == faults {

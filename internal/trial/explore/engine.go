@@ -14,6 +14,7 @@ type engine struct {
 	s       *state
 	number  int
 	uuid    string
+	outside bool      // it knows no lines
 	born    gate.Time // what its clock shows when the world begins
 	cfg     *gate.Config
 	encoder *wire.Encoder
@@ -66,31 +67,28 @@ type delayed struct {
 const (
 	firstHour  = 1000 * time.Hour
 	firstID    = 1 << 47
-	maxEngines = 4
+	maxEngines = len(initials)
 	uuidLength = 36
 )
 
+// initials are the first digits of the engines' UUIDs.
+const initials = "abcdef89"
+
 func newEngine(s *state, number int) *engine {
-	version := "8"
-	if s.w.Outsider == number+1 {
+	outside, version := number >= s.w.Engines-s.w.Outsiders, "8"
+	if outside {
 		version = "4"
 	}
 	e := &engine{
-		s: s, number: number, uuid: string(rune('a'+number)) + "0000000-0000-" + version + "000-8000-000000000000", born: time.Duration(number+1) * firstHour,
+		s: s, number: number, outside: outside, uuid: initials[number:number+1] + "0000000-0000-" + version + "000-8000-000000000000", born: time.Duration(number+1) * firstHour,
 		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), apart: make(map[string]int), unpaid: make(map[string]int), failed: noAge,
 	}
 	e.cfg = &gate.Config{
 		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
-	if number < s.w.Claims {
-		drawn := make(map[uint64]int64)
-		e.cfg.Code = func(n uint64) int64 { // nobody makes codes up
-			if drawn[n] == 0 {
-				drawn[n] = firstCode + (int64(len(drawn)+1)*maxEngines+int64(number))*codeStep
-			}
-			return drawn[n]
-		}
+	if number < s.w.Given {
+		e.cfg.Code = func(n uint64) int64 { return codeOf(number, n) }
 	}
 	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})
 	e.learn()

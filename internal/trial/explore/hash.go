@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/wire"
@@ -110,6 +111,7 @@ func (h *hasher) hash(s *state) uint64 {
 			hashed(h, &c)
 		}
 	}
+	h.hashCodes(s)
 	h.rank()
 	return maphash.Bytes(h.seed, h.bytes)
 }
@@ -173,7 +175,7 @@ func (h *hasher) digits(t string, from, to int) {
 	case n < serverEpoch:
 		engine := h.engine
 		if uuid := from - uuidLength - 1; uuid >= 0 && t[from-1] == ':' {
-			engine = int(t[uuid] - 'a')
+			engine = strings.IndexByte(initials, t[uuid])
 		}
 		h.id(engine, n)
 	default:
@@ -181,16 +183,45 @@ func (h *hasher) digits(t string, from, to int) {
 	}
 }
 
-// Codes of claims tell which engine has drawn them.
+// The code of a place says whose it is, and that of a claim in which order its engine has drawn it: nobody makes codes up.
 const (
 	firstCode = 200_000 * codeStep
 	codeStep  = 1_000_000_000
+
+	claimNumbers = 1 << 63 // from here on the number of a code is a claim's (gate.Config.Code)
 )
+
+// codeOf is the code of a number of an engine.
+func codeOf(engine int, n uint64) int64 {
+	k := (n - firstID) * 2
+	if n >= claimNumbers {
+		k = (n-claimNumbers)*2 + 1
+	}
+	return firstCode + (int64(k)*int64(maxEngines)+int64(engine))*codeStep
+}
+
+// ownerOfCode is the engine of a code, and its number.
+func ownerOfCode(code uint64) (engine int, n uint64) {
+	k := (code - firstCode) / codeStep
+	engine, k = int(k%uint64(maxEngines)), k/uint64(maxEngines)
+	if k%2 != 0 {
+		return engine, k/2 + claimNumbers
+	}
+	return engine, k/2 + firstID
+}
 
 func isCode(n uint64) bool { return n >= firstCode && n < serverEpoch }
 
-// code takes the code of a claim: as the number of a tenure, in an order of its own.
-func (h *hasher) code(n uint64) { h.id(maxEngines+int(n/codeStep%maxEngines), n) }
+// code takes the code of a place as the number of the tenure, and that of a claim as such a number, in an order of its own. What a publisher
+// has made of one is told beside it.
+func (h *hasher) code(code uint64) {
+	engine, n := ownerOfCode(code)
+	if n >= claimNumbers {
+		engine += maxEngines
+	}
+	h.number(code % codeStep)
+	h.id(engine, n)
+}
 
 // time takes a number that may be a time of an engine's clock: what is left until then counts, so that states are alike
 // that differ only in when they were reached. Those clocks show more than firstHour when a world begins, and no number that
@@ -200,7 +231,7 @@ func (h *hasher) time(n int64) {
 		h.code(uint64(n))
 		return
 	}
-	if n >= int64(firstHour) && n < int64(firstHour)*maxEngines*2 {
+	if n >= int64(firstHour) && n < int64(firstHour)*int64(maxEngines)*2 {
 		n = n%int64(firstHour) - h.now + 1<<60
 	}
 	h.number(uint64(n))

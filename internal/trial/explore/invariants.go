@@ -30,6 +30,7 @@ func (s *state) check() {
 		}
 	}
 	s.checkKnown()
+	s.checkLines()
 	s.counted.check(s)
 	s.trace.check()
 }
@@ -181,6 +182,7 @@ type keyLease struct {
 	fields []string
 	ttl    int64
 	queue  []string // of a fair lock
+	line   []place  // of a mutex
 }
 
 // leases reads the keys of mutexes before a script runs.
@@ -194,6 +196,9 @@ func (s *state) leases() []keyLease {
 			all[i].fields = append(all[i].fields, v.Str)
 		}
 		all[i].ttl = s.do("PTTL", nameOf(i)).Int
+		if s.lined() {
+			all[i].line = s.inLine(i)
+		}
 		if s.w.Kind == gate.FairKind {
 			for _, v := range s.do("LRANGE", scripts.FairQueue(nameOf(i)), "0", "-1").Array {
 				all[i].queue = append(all[i].queue, v.Str)

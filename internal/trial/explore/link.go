@@ -114,7 +114,7 @@ func (e *engine) send(now gate.Time) {
 	for _, c := range e.outbox {
 		e.sends(c.Entry.Name)
 		f := &flight{Command: c, by: e.number, since: noAge}
-		text, keys, args := e.encoder.Encode(&f.Command, false, now)
+		text, keys, args := e.encoder.Encode(&f.Command, e.outside && c.Lined(), now)
 		f.text, f.keys, f.args = script(text), append([]string(nil), keys...), append([]string(nil), args...)
 		if e.s.log != nil {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
@@ -196,7 +196,8 @@ func (e *engine) subscribed(now gate.Time, channel string) {
 func (e *engine) hear() {
 	channel, said := e.messages[0].channel, ""
 	news := gate.News{Channel: channel}
-	for _, m := range e.takeNews() {
+	heard := e.takeNews()
+	for _, m := range heard {
 		most, err := strconv.ParseInt(m.text, 10, 64)
 		if err != nil {
 			most = 1
@@ -207,9 +208,11 @@ func (e *engine) hear() {
 	e.pays(channel, news)
 	e.post(nil, "heard:"+said, func(now gate.Time) {
 		e.granting = now
+		granted := e.s.grants(e)
 		for _, c := range e.heard[channel] {
 			c.Machine.Message(now, news, &e.fx)
 		}
+		e.s.checkGiven(e, heard, granted)
 		e.granting = 0
 	})
 }

@@ -64,17 +64,17 @@ func (s *state) recover() {
 // longestSleep is how long a waiter may sleep beside a free lock: the longest pause after a refusal, and a little more.
 const longestSleep = int64(1100 * time.Millisecond)
 
-// soon is the longest pause before what a message leads to.
-const soon = int64(20 * time.Millisecond)
-
 // checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free. Not so in the queue
 // of a fair lock: channels that are confirmed at one time lead to one question, and here no time passes between two turns.
 func (s *state) checkAwake() {
 	if s.w.Kind > gate.SpinKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
 		return
 	}
-	if slices.ContainsFunc(s.engines, func(e *engine) bool { return !e.dead && e.nextAlarm()-s.now <= soon }) {
-		return // a place at which nobody waits may be given up, and its release tells the next
+	if s.lined() {
+		for name := range s.w.Names {
+			s.checkWaitersOf(name)
+		}
+		return
 	}
 	for _, c := range s.callers {
 		if !c.waits() || c.e.dead || s.do("EXISTS", nameOf(c.name)).Int == 1 {
@@ -210,8 +210,8 @@ func (s *state) firstWaiting(c *caller) bool {
 }
 
 // onlyDeadInLine reports whether a key is a line in which only places of engines stand that crashed or were cut off, or that came back with
-// older data, or whose owners were granted or released without the line, or none: the next release takes them out, and the line ends by
-// itself.
+// older data, or that nobody knows of after a copy of a command or in an open slot, or none: the next release takes them out, and the line
+// ends by itself.
 func (s *state) onlyDeadInLine(key string) bool {
 	for name := range s.w.Names {
 		if key != scripts.LineKey(nameOf(name)) {

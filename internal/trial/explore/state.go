@@ -39,10 +39,11 @@ type state struct {
 	token     int64 // the last fencing token that was given
 	counted   counts
 
-	sayings   []message // what a publisher can say
-	announced int64     // the last negative number that it has heard, without the sign; 0: none
-	published int       // how much it has said
-	made      []int64   // the last tokens of the blocks that scripts have made, of a fenced mutex
+	sayings   []message      // what a publisher can say
+	announced int64          // the last negative number that it has heard, without the sign; 0: none
+	published int            // how much it has said
+	gave      map[uint64]int // how often scripts have published each code
+	made      []int64        // the last tokens of the blocks that scripts have made, of a fenced mutex
 }
 
 // age is a time that is counted in calls, unlocks and ticks.
@@ -72,7 +73,7 @@ type violation struct {
 func (v violation) Error() string { return v.invariant + ": " + v.text }
 
 func newState(w *World, in *redismodel.Interpreter, t *tape, log *[]string) *state {
-	s := &state{w: w, server: redismodel.New(in), tape: t, log: log, refusing: faults}
+	s := &state{w: w, server: redismodel.New(in), tape: t, log: log, refusing: faults, gave: make(map[uint64]int)}
 	s.server.Micros = s.serverMicros()
 	s.server.Subscribers = func(channel string, sharded bool) int { return len(s.listeners(channel, sharded)) }
 	for range w.Engines {
@@ -118,6 +119,7 @@ func (s *state) run(f *flight) {
 	if s.refusing == OpenSlot && f.severalKeys() {
 		s.note("      redis does not run %v %s: its keys are apart", f.Op, describe(f))
 		s.surprised = true
+		s.unheard = true // the first in line is not told
 		if s.engines[f.by].leavesLine(f); f.severalKeys() {
 			f.ran, f.apart = true, true
 			return
@@ -133,6 +135,7 @@ func (s *state) run(f *flight) {
 		s.note("      redis runs %v %s: %d", f.Op, describe(f), f.answer)
 	}
 	s.trace.ran(f)
+	s.publishedCodes(r.messages)
 	for _, m := range r.messages {
 		for _, e := range s.listeners(m.channel, false) {
 			if !e.dead {
@@ -168,6 +171,7 @@ func (s *state) eval(f *flight) record {
 	s.checkLeases(f, before)
 	s.checkTurn(f, before)
 	s.checkWoken(f, before, r.messages)
+	s.checkLine(f, before, r.messages)
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++

@@ -27,7 +27,7 @@ import (
 type World struct {
 	Name    string
 	Kind    gate.Kind
-	Engines int // at most 4
+	Engines int // at most 8
 	Names   int // at most 3
 
 	Programs [][]Call // by engine: its calls, in their order; Unlock comes whenever somebody holds
@@ -44,8 +44,8 @@ type World struct {
 	// bounds the departures (delay-bounded scheduling; Emmi, Qadeer, Rakamaric, POPL 2011).
 	EveryOrder bool
 
-	Claims   int // how many engines, from the first on, can be given a lock by a message
-	Outsider int // this engine, counted from 1, seems to be no engine to the scripts, as one of an older version; 0: none does
+	Given     int // how many engines, from the first on, can be given a lock by a message
+	Outsiders int // how many engines, from the last on, know no lines, and seem to be none of ours: as those of an older version, and as Redisson
 
 	MostPublished int // how many messages a publisher says (publisher.go); an engine hears all that wait on a channel in one turn then
 

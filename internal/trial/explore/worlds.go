@@ -49,47 +49,59 @@ var SmallWorlds = slices.Concat(
 	counted(1, worlds("three of permits", gate.PermitKind, 3, []Call{Acquire}, []Call{Acquire}, Break)),
 	counted(1, worlds("three of a semaphore", gate.SemaphoreKind, 3, []Call{Acquire, Give}, []Call{Acquire, Give}, Break)),
 	counted(2, worlds("three of a latch", gate.LatchKind, 3, []Call{Await, CountDown}, []Call{CountDown}, Break)),
-	claimed(2, worlds("claims", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
-	claimed(2, worlds("claims paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Pause, PauseInTurn, Die)),
-	claimed(2, worlds("claims beside a fixed lease", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, Twice, TwiceMessage, LoseKey)),
-	claimed(2, worlds("claims forced", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, LoseMessage, TwiceMessage, Break)),
-	claimed(2, ticking(1, worlds("claims forced while asked", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, Hold))),
-	claimed(2, worlds("claims refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
-	beside(2, claimed(1, worlds("claims beside none", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold))),
-	claimed(2, worlds("two of claims", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
-	claimed(2, worlds("fenced claims", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
-	claimed(2, worlds("fenced claims refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
-	claimed(2, worlds("fenced claims announced", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, LoseMessage, TwiceMessage)),
-	beside(2, claimed(1, worlds("fenced claims beside none", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause))),
-	claimed(2, worlds("two of fenced claims", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
-	patient(5, claimed(2, ticking(5, worlds("claims and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),
-	claimed(2, worlds("fair claims", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
-	claimed(2, worlds("fair claims of four", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, TwiceMessage, LoseKey, Pause)),
-	claimed(2, worlds("fair claims forced", gate.FairKind, 1, []Call{Lock, TryLock}, []Call{Lock, ForceUnlock}, LoseMessage, ReadOnly, BreakSubscription)),
-	claimed(2, worlds("fair claims beside a fixed lease", gate.FairKind, 1, []Call{Lock, LockFixed}, []Call{Lock, Close}, PauseInTurn, Down, Die)),
-	claimed(1, worlds("fair claims beside none", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage)),
-	claimed(2, worlds("two of fair claims", gate.FairKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
-	claimed(3, threeEngines("fair claims of three", gate.FairKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
-	claimed(3, threeEngines("claims of three", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
-	beside(3, claimed(2, threeEngines("claims of two beside one", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold))),
-	claimed(2, ticking(1, worlds("claims and least times", gate.MutexKind, 1, []Call{Lock, Lock, LockBriefly, DropFirst}, []Call{Lock}, Pause))),
-	claimed(3, ticking(0, threeEngines("fair claims forced twice", gate.FairKind, []Call{Lock, Lock}, []Call{Lock}, []Call{ForceUnlock, ForceUnlock}, Hold))),
-	claimed(2, worlds("claims and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
-	claimed(2, worlds("fenced claims and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
+	given(2, worlds("line", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	given(2, worlds("line paused", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Pause, PauseInTurn, Die)),
+	given(2, worlds("line beside a fixed lease", gate.MutexKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, Twice, TwiceMessage, LoseKey)),
+	given(2, worlds("line forced", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, LoseMessage, TwiceMessage, Break)),
+	given(2, ticking(1, worlds("line forced while asked", gate.MutexKind, 1, []Call{Lock}, []Call{Lock, Lock, ForceUnlock}, Hold))),
+	given(2, worlds("line refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
+	beside(1, given(1, worlds("line beside an outsider", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold))),
+	given(2, worlds("two of a line", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	given(2, worlds("fenced line", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	given(2, worlds("fenced line refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
+	given(2, worlds("fenced line announced", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, LoseMessage, TwiceMessage)),
+	beside(1, given(1, worlds("fenced line beside an outsider", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, TryLock}, Break, LoseMessage, Pause))),
+	given(2, worlds("two of a fenced line", gate.FencedKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	patient(5, given(2, ticking(5, worlds("line and late messages", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Hold)))),
+	given(2, worlds("fair claims", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
+	given(2, worlds("fair claims of four", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, TwiceMessage, LoseKey, Pause)),
+	given(2, worlds("fair claims forced", gate.FairKind, 1, []Call{Lock, TryLock}, []Call{Lock, ForceUnlock}, LoseMessage, ReadOnly, BreakSubscription)),
+	given(2, worlds("fair claims beside a fixed lease", gate.FairKind, 1, []Call{Lock, LockFixed}, []Call{Lock, Close}, PauseInTurn, Down, Die)),
+	given(1, worlds("fair claims beside none", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage)),
+	given(2, worlds("two of fair claims", gate.FairKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	given(3, threeEngines("fair claims of three", gate.FairKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	given(3, threeEngines("line of three", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	beside(1, given(2, threeEngines("line of two beside an outsider", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold))),
+	given(3, threeEngines("line of three, held up", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, Hold, BreakSubscription, Down)),
+	given(3, threeEngines("line of three, given up", gate.MutexKind, []Call{Lock}, []Call{Lock, Drop}, []Call{Lock, Drop}, Hold, LoseMessage)),
+	given(3, threeEngines("line of three that close", gate.MutexKind, []Call{Lock}, []Call{Lock, Close}, []Call{Lock, Close}, Hold, Break)),
+	given(3, threeEngines("line of three, forced", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, ForceUnlock}, Break, Pause)),
+	given(3, threeEngines("line of three, mixed", gate.MutexKind, []Call{Lock}, []Call{LockFixed}, []Call{Lock}, Break, LoseMessage, Die)),
+	given(3, threeEngines("fenced line of three", gate.FencedKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	given(3, ticking(1, threeEngines("line of three that refuses", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock}, ReadOnly, LoseKey))),
+	given(1, threeEngines("line of three, woken", gate.MutexKind, []Call{Lock}, []Call{Lock}, []Call{Lock, Drop}, Break, LoseMessage, Die)),
+	given(3, faulty(0, threeEngines("line of three, round and round", gate.MutexKind, []Call{Lock, Lock}, []Call{Lock, Lock}, []Call{Lock, Lock}))),
+	beside(1, given(2, ticking(2, threeEngines("line beside one that polls", gate.MutexKind, []Call{Lock}, []Call{Lock, Drop}, []Call{TryLock, TryFixed}, Break, Die)))),
+	beside(1, given(2, threeEngines("line beside an outsider, held up", gate.MutexKind, []Call{Lock}, []Call{Lock, Drop}, []Call{Lock}, Hold, BreakSubscription, Die))),
+	beside(1, given(2, threeEngines("fenced line beside an outsider of two", gate.FencedKind, []Call{Lock}, []Call{Lock}, []Call{LockFixed}, Hold, Die))),
+	given(2, ticking(1, worlds("line and least times", gate.MutexKind, 1, []Call{Lock, Lock, LockBriefly, DropFirst}, []Call{Lock}, Pause))),
+	given(3, ticking(0, threeEngines("fair claims forced twice", gate.FairKind, []Call{Lock, Lock}, []Call{Lock}, []Call{ForceUnlock, ForceUnlock}, Hold))),
+	given(2, worlds("line and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
+	given(2, worlds("fenced line and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
 
 	// Beside a publisher, who says two things.
-	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage)))),
-	publishing(2, claimed(2, ticking(1, worlds("fenced claims beside a publisher, held up", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, Hold)))),
-	publishing(2, claimed(2, ticking(1, worlds("claims beside a publisher", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
-	publishing(2, claimed(2, ticking(1, worlds("fair claims beside a publisher", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
+	publishing(2, given(2, ticking(1, worlds("fenced line beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage)))),
+	publishing(2, given(2, ticking(1, worlds("fenced line beside a publisher, held up", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, Hold)))),
+	publishing(2, given(2, ticking(1, worlds("line beside a publisher", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
+	publishing(2, given(2, ticking(1, worlds("fair claims beside a publisher", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage, Hold)))),
 	publishing(2, ticking(1, worlds("read-write beside a publisher", gate.RWKind, 1, []Call{Read}, []Call{Write}, Hold))),
 	counted(1, publishing(2, ticking(1, worlds("semaphore beside a publisher", gate.SemaphoreKind, 1, []Call{Acquire, Give}, []Call{Acquire}, Hold)))),
 	counted(1, publishing(2, ticking(1, worlds("permits beside a publisher", gate.PermitKind, 1, []Call{Acquire}, []Call{Acquire}, Hold)))),
 	[]*World{{
-		Name: "claims in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
+		Name: "line in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Given: 2,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
 	}, {
-		Name: "fair claims in every order", Kind: gate.FairKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Claims: 2,
+		Name: "fair claims in every order", Kind: gate.FairKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, Given: 2,
 		Programs: [][]Call{{Lock, Lock}, {Lock}}, MostTicks: 2, EveryOrder: true,
 	}, {
 		Name: "mutex in every order", Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
@@ -114,10 +126,10 @@ func worlds(name string, kind gate.Kind, most int, a, b []Call, may ...Fault) []
 	}}
 }
 
-// claimed is claimedBy for all of them.
-func claimed(engines int, all []*World) []*World {
+// given is givenTo for all of them.
+func given(engines int, all []*World) []*World {
 	for _, w := range all {
-		claimedBy(engines, w)
+		givenTo(engines, w)
 	}
 	return all
 }
@@ -129,10 +141,18 @@ func threeEngines(name string, kind gate.Kind, a, b, c []Call, may ...Fault) []*
 	return all
 }
 
-// beside makes one engine, counted from 1, an outsider to the scripts.
-func beside(outsider int, all []*World) []*World {
+// beside makes so many engines, from the last on, outsiders.
+func beside(outsiders int, all []*World) []*World {
 	for _, w := range all {
-		w.Outsider = outsider
+		w.Outsiders = outsiders
+	}
+	return all
+}
+
+// faulty has so many faults happen.
+func faulty(faults int, all []*World) []*World {
+	for _, w := range all {
+		w.MostFaults = faults
 	}
 	return all
 }
@@ -180,10 +200,10 @@ func atOnce(all []*World) []*World {
 // BigWorlds are walked through at random.
 var BigWorlds = []*World{
 	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
-	claimedBig("claims", 4), besideBig(4, claimedBig("claims beside one without", 3)),
-	claimedBy(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
+	givenBig("line", 4), bigCrowd("line of eight", 8, 0), bigCrowd("line of seven beside an outsider", 7, 1), besideBig(1, givenBig("line beside an outsider", 3)),
+	givenTo(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
-	claimedBy(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
+	givenTo(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
 	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
@@ -213,18 +233,25 @@ func big(name string, kind gate.Kind, calls ...Call) *World {
 	return w
 }
 
-// claimedBy lets so many engines have claims.
-func claimedBy(engines int, w *World) *World {
-	w.Claims = engines
+// givenTo lets so many engines be given a lock by a message.
+func givenTo(engines int, w *World) *World {
+	w.Given = engines
 	return w
 }
 
-// claimedBig is a world of mutexes in which so many engines have claims.
-func claimedBig(name string, engines int) *World {
-	return claimedBy(engines, big(name, gate.MutexKind, LockStaying, LockBriefly, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, DropFirst, ForceUnlock, Close))
+// givenBig is a world of mutexes in which so many engines can be given a lock by a message.
+func givenBig(name string, engines int) *World {
+	return givenTo(engines, big(name, gate.MutexKind, LockStaying, LockBriefly, Detach, Adopt, Lock, Lock, LockOwned, LockFixed, TryLock, TryOwned, Extend, Drop, DropFirst, ForceUnlock, Close))
 }
 
-func besideBig(outsider int, w *World) *World { return beside(outsider, []*World{w})[0] }
+func besideBig(outsiders int, w *World) *World { return beside(outsiders, []*World{w})[0] }
+
+// bigCrowd is a world of one mutex that so many engines want, and so many outsiders.
+func bigCrowd(name string, engines, outsiders int) *World {
+	w := givenBig(name, engines-1) // one is only woken
+	w.Engines, w.Outsiders, w.Names = engines+outsiders, outsiders, 1
+	return w
+}
 
 func bigCount(name string, kind gate.Kind, calls ...Call) *World {
 	w := big(name, kind, calls...)

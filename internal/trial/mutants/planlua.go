@@ -149,10 +149,10 @@ func (s *luaScripts) embedding() string {
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
 var worldScripts = map[string]string{
-	"mutex":      "prelude acquire release renew pass tokens",
-	"claims":     "prelude tokens claim acquire release renew pass",
+	"mutex":      "prelude line acquire release renew pass tokens",
+	"line":       "prelude tokens line acquire release renew pass",
 	"spin":       "prelude acquire release renew pass tokens",
-	"fenced":     "prelude tokens acquire claim release renew pass",
+	"fenced":     "prelude tokens acquire line release renew pass",
 	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
 	"read-write": "prelude rw acquire_rw release_rw renew pass",
 	"permits":    "prelude receipt permits permit_take permit_free permit_renew change",

@@ -137,22 +137,57 @@ var bugs = []Bug{
 		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
 	}},
 	{"a place of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner != \"\" {"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
 	}},
 	{"a place that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(asked.ID) >= 0 {", "if o := r.orphans.of(asked.ID); o >= 0 && r.orphans[o].owner == \"\" {"},
+		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner != \"\" {"},
 	}},
 	{"a least time under what is left of a gift", []edit{
 		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a place that nobody waits at and that stands", []edit{
-		{"dispatcher/gate/claim.go", "		r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
+		{"dispatcher/gate/claim.go", "	r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
 		{"dispatcher/gate/line.go", "		r.orphans.leaveLine(now)\n", ""},
 	}},
 	{"a code that counts although its owner came into line twice", []edit{
 		{"dispatcher/gate/line.go", "		!fresh && place.New, // it was given the lock, or lost its place\n", ""},
 		{"dispatcher/gate/claim.go", "	c.code = 0\n", ""},
 		{"dispatcher/gate/line.go", "		!fresh && r.claim.code == 0,\n", ""},
+	}},
+	{"a place of a tenure that is to be released, and that a refusal without a place keeps", []edit{
+		{"dispatcher/gate/line.go", "		r.endClaim(now, asked.ID)\n", ""},
+	}},
+	{"a code of a claim that its next question has, too", []edit{
+		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
+	}},
+	{"a code of an owner id that came into line by an acquire without an answer", []edit{
+		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
+		{"dispatcher/gate/line.go", "	if c.id == asked.ID {\n		c.code = 0\n	}\n", ""},
+	}},
+	{"a place that the acquire of a waiter who is only woken leaves", []edit{
+		{"scripts/line.lua", "string.gsub(code, '-', '')", "code"},
+	}},
+	{"a line without an end", []edit{
+		{"scripts/line.lua", "		if not since then -- before the place goes", "		if false then -- before the place goes"},
+		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
+	}},
+	{"a lock that is given to the second in line", []edit{
+		{"scripts/line.lua", "if give(lock, line, place, how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
+	}},
+	{"a lock that is given to a dead engine", []edit{
+		{"scripts/line.lua", "local lives = owner and listeners(how, inbox) > 0", "local lives = owner"},
+	}},
+	{"a lock that its owner gets back because it stands in line", []edit{
+		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
+	}},
+	{"a first in line that does not listen beside an outsider", []edit{
+		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "0"},
+	}},
+	{"a waiter behind one that gives up beside an outsider", []edit{
+		{"scripts/line.lua", "	if leads ~= led then tell(line, leads, how, channel, FREE) end\n", ""},
+	}},
+	{"a turn of others of which the first in line is not told", []edit{
+		{"scripts/line.lua", "		tell(line, place, how, channel, PAUSE)\n", ""},
 	}},
 	{"a hint that is lost while a question is on its way", []edit{
 		{"dispatcher/gate/line.go", "		l.hinted(now, at)\n", "		if l.flight == None {\n			l.hinted(now, at)\n		}\n"},
