@@ -92,6 +92,24 @@ func TestLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line": claimed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
+		"an owner that is freed by force before the answer by which it stands in line": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			force u:2 2
+			answer joins 2s                  -> release from line 2 u:2 n 1002
+			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
+		"a release that failed has its pause, whatever is said": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
+			answer stands 2s                 -> release from line 2 n 1002
+			again OOM                        -> acquire in line 3 3s n 1003
+			answer joins 2s
+			told 7                           -> acquire in line 3 3s n 1003
+			answer stands 2s
+			after 20ms                       -> (17ms) release from line 2 n 1002`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}
