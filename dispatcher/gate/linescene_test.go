@@ -49,6 +49,23 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 3
 			answer 0                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"who waits beside a TryLock joins the line when that is refused": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
+			answer not-mine
+			c locks try                      -> acquire 3 3s
+			d locks
+			answer held 2s                   -> c: taken for 2s; acquire in line 4 3s n 1004
+			answer joins 2s
+			given 4                          -> d: granted until 1.98s`,
+		"who waits with a question from before the inbox was heard joins the line when that is refused": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			link-up                          -> acquire 2 3s
+			lost
+			subscribed                       -> acquire 2 3s
+			answer held 2s                   -> acquire in line 3 3s n 1003
+			answer joins 2s`,
 		"an inbox that is heard again after a break": claimed + `
 			subscribed                       -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
