@@ -71,8 +71,8 @@ type claim struct {
 // acceptsGift reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
 func (w *Waiter) acceptsGift() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
 
-// noteClaim records that an acquire that was refused has left a claim with that code, or a place. An owner id with a release that is still to be
-// sent gets none: it was freed by force, or a copy of an acquire may still arrive.
+// noteClaim records that an acquire that was refused has left a claim with that code, or a place. An owner id with a release that is still
+// to be sent gets none: it was freed by force, or a copy of an acquire may still arrive.
 func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
 	if r.orphans.of(asked.ID) >= 0 {
 		r.forgetClaim(asked.ID)

@@ -33,6 +33,24 @@ func TestLineScenes(t *testing.T) {
 			told 0                           -> acquire in line 2 3s n 1002
 			told 1
 			answer stands 2s                 -> acquire in line 2 3s n 1002`,
+		"a 1 asks after two round trips, if these are longer": claimed + `
+			rtt 5ms
+			told 1
+			after 9ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"after many hints in vain each waits for longer": claimed + inVain(vainQuestions) + `
+			told 0
+			after 1ms                        -> acquire in line 2 3s n 1002
+			answer stands 1999ms
+			told 9
+			after 2ms                        -> acquire in line 2 3s n 1002
+			answer stands 1997ms
+			told 0
+			after 4ms                        -> acquire in line 2 3s n 1002
+			answer stands 1993ms
+			told 1
+			after 7ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a hint while the lock is ours is none": claimed + `
 			given 2                          -> b: granted until 1.98s
 			told 0
@@ -66,6 +84,15 @@ func TestLineScenes(t *testing.T) {
 			subscribed                       -> acquire 2 3s
 			answer held 2s                   -> acquire in line 3 3s n 1003
 			answer joins 2s`,
+		"an inbox that is refused after a break": claimed + `
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer stands 2s
+			message                          -> acquire in line 2 3s n 1002`,
+		"a link that works again after an outage": claimed + `
+			link-up                          -> acquire in line 2 3s n 1002
+			answer stands 2s
+			given 2                          -> b: granted until 1.98s`,
 		"an inbox that is heard again after a break": claimed + `
 			subscribed                       -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -75,6 +102,14 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			after 3ms
+			after 1ms                        -> acquire in line 3 10s n -1003`,
+		"it is left for four round trips, if these are longer": claimed + `
+			rtt 5ms
+			given 2                          -> b: granted until 1.98s
+			c locks lease 10s
+			b unlocks                        -> release 2
+			answer waiting 0 2               -> b ok: granted
+			after 19ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"a lock that was given away is asked for at once, at the end of the line": claimed + `
 			given 2                          -> b: granted until 1.98s
