@@ -151,7 +151,10 @@ local function handOver(lock, line, how, channel, left)
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
 		tell(line, place, how, channel, PAUSE)
 	elseif call('EXISTS', lock) == 0 and give(lock, line, place, how, channel, left) then
-		if not since then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) end -- unchecked: then the next release begins it
+		if not since then
+			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
+			call('PEXPIRE', line, STANDS) -- unchecked: without places the line goes with the next look, too
+		end
 		return GIVEN
 	end
 	local heard = publish(how, channel, FREE)
