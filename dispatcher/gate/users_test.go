@@ -19,7 +19,10 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 	s.world.lossy, s.world.orderly = s.losses > 0, s.strict
 	s.ends = s.now + pick(r, 300*time.Millisecond, time.Second, 3*time.Second)
 	lease := pick(r, 100*time.Millisecond, 300*time.Millisecond, time.Second, 10*time.Second)
-	gifts := rand.New(rand.NewPCG(seed, 3)).IntN(2) == 0 && s.replica == nil
+	gifts := rand.New(rand.NewPCG(seed, 3)).IntN(3) == 0 && s.replica == nil // messages give locks to those with a long lease
+	if gifts {
+		lease = max(lease, 3*time.Second)
+	}
 	for _, uuid := range []string{"A-0-80-0-0", "B-0-80-0-0", "C-0-80-0-0"}[:1+r.IntN(3)] { // as engines have them
 		p := s.newProcess(uuid)
 		p.ppm = int64(r.IntN(20_001)) - 10_000
