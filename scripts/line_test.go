@@ -380,9 +380,9 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		command, answer, how string // of which Redis answers this
 		reply, has, heard    string
 	}{
-		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", ""},
-		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", ""},
-		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", "0"},
+		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", "0"},
+		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
 		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
 		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},
