@@ -8,6 +8,7 @@ local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS / 2, function(i)
 	local lock, other, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[i + 1]
 	if channel ~= '' then return listeners(ARGV[1], channel) + waiting(lock, other) end
+	if other == lock then return 0 end
 	local queued = call('LLEN', other)
 	if type(queued) == 'table' then return fault(queued, other) end
 	return PLACE * queued

@@ -117,23 +117,22 @@ local function leave(line, owner, code, how, channel)
 	if leads ~= led then tell(line, leads, how, channel, FREE) end
 end
 
--- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. A place that is only
--- woken is told, and stays. An engine whose inbox nobody hears here may hear it at another node of a cluster, so no code is published in
--- vain, and it is told to ask again.
+-- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
+-- told that the lock is free: its place stands if it is only woken. An engine whose inbox nobody hears here may hear it at another node
+-- of a cluster, so no code is published in vain, and it is told to ask again.
 local function give(lock, line, place, how, channel)
 	for _ = 1, DEAD do
 		if not place then return false end
 		local owner, code, inbox = read(place, channel)
 		local lives = owner and listeners(how, inbox) > 0
-		if owner and not (lives and code ~= WOKEN) then publish(how, inbox, FREE) end
-		if lives and code == WOKEN or call('ZREM', line, place) ~= 1 then return false end -- first: no code is published twice
-		if lives then
-			if call('HSET', lock, owner, '1') ~= 1 or bound(lock, GIFT, owner) then return false end
+		local out = not (lives and code == WOKEN) and call('ZREM', line, place) == 1 -- before the code: none is published twice
+		if lives and out and call('HSET', lock, owner, '1') == 1 and not bound(lock, GIFT, owner) then
 			local heard = publish(how, inbox, code)
 			if heard >= 0 or how == 'BOTH' then return true end -- of two ways one may have been heard
 			call('HDEL', lock, owner) -- unchecked: nobody has heard of it, and its lease is short
-			return false
 		end
+		if owner then publish(how, inbox, FREE) end
+		if lives or not out then return false end
 		place = first(line)
 	end
 	return false

@@ -117,6 +117,13 @@ func TestLine(t *testing.T) {
 			b.want(b.said(scripts.Inbox(one, cid), heard), "77", "the inbox")
 			b.wantLine()
 		})
+		t.Run("a line whose last place was given the lock ends, also if nobody looks at it again", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.listen(scripts.Inbox(one, bob))
+			b.asks(bob, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.lasts(lineNames[1], time.Minute)
+		})
 		t.Run("without anybody alive the lock is freed", func(t *testing.T) {
 			b := held(t, ann+":1")
 			heard := b.listen(channel)
@@ -373,9 +380,9 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		command, answer, how string // of which Redis answers this
 		reply, has, heard    string
 	}{
-		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", ""},
-		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", ""},
-		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", "0"},
+		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", "0"},
+		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
 		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
 		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},

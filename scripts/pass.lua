@@ -6,12 +6,12 @@
 --              other readers may enter.
 -- A repeated call after a lost answer finds that done.
 -- invariant: late-acquire-does-nothing, detached-name-stays
---                 adopt                             detach                               downgrade
--- KEYS per name   lock, counter or the lock again   lock, queue or line or the lock again        lock, the key of the reader's hold
--- ARGV first      notAfter, block, idle             publish                              publish
--- ARGV per name   old, fresh, lease                 old, fresh, lease, channel or ''     old (with :write), fresh, lease, channel
--- counter is the fencing counter of a fenced lock, queue that of a fair lock, line that of a mutex; notAfter, block and idle are as in acquire.lua; publish is
--- PUBLISH, SPUBLISH or BOTH; old and fresh are owners; leases are in ms; '': nobody listens.
+--                 adopt                             detach                                  downgrade
+-- KEYS per name   lock, counter or the lock again   lock, queue or line or the lock again   lock, the key of the reader's hold
+-- ARGV first      notAfter, block, idle             publish                                 publish
+-- ARGV per name   old, fresh, lease                 old, fresh, lease, channel or ''        old (with :write), fresh, lease, channel
+-- counter is the fencing counter of a fenced lock, queue that of a fair lock, line that of a mutex; notAfter, block and idle are as in
+-- acquire.lua; publish is PUBLISH, SPUBLISH or BOTH; old and fresh are owners; leases are in ms; '': nobody listens.
 -- reply per name: of adopt as acquire.lua, of the others subscribers woken, >= 0, or -2 passed, but this user may not publish; -1 not the
 --                 old owner's; a fault
 local KEYS, ARGV = KEYS, ARGV

@@ -13,7 +13,7 @@ local lined = true
 if n > 1 then -- one look for all names; if it is refused, one at each
 	local lines = {}
 	for i = 1, n do lines[i] = KEYS[2 * i] end
-	lined = KEYS[1] ~= KEYS[2] and call('EXISTS', unpack(lines)) ~= 0
+	lined = KEYS[1] == KEYS[2] or call('EXISTS', unpack(lines)) ~= 0
 end
 
 return each(n, function(i)

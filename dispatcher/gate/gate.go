@@ -26,8 +26,8 @@
 // # Competition
 //
 // The callers that wait in this process stand in the queue of a contest. rivals is what is known of other processes that want the name: the
-// subscription to its channel, the last answer of Redis, claims, and the turns that this process leaves to others. A name without waiters
-// and rivals has neither of its own: it shares noContest and noRivals.
+// subscriptions to its channels, the last answer of Redis, the place in line, and the turns that this process leaves to others. A name without
+// waiters and rivals has neither of its own: it shares noContest and noRivals.
 //
 // # Rules
 //

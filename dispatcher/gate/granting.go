@@ -24,6 +24,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.trackOrphan(g, c.Sent)
 		l.notePlace(now, c)
 		l.refused(now, c.Sent, ttl, g.ID, fx)
+		l.joinLine(now, c)
 	default:
 		g.declined()
 		l.contest.declined(now, l.cfg, c, l.askTries())

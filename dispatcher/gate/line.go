@@ -94,6 +94,16 @@ func (l *Lock) waitInLine(fx *Effects) {
 	}
 }
 
+// joinLine has those who wait ask in line after a question that was refused outside it, if the inbox is heard already:
+//
+//  1. A TryLock asks while the inbox of earlier waiters is still heard. A caller comes that waits.
+//  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.
+func (l *Lock) joinLine(now Time, asked *Command) {
+	if r := l.contest.rivals; asked.Op != AcquireInLine && r.inbox.state == subscribed {
+		l.hinted(now, r.heedAt)
+	}
+}
+
 // subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
 func (l *Lock) subscribedToInbox(refusal string, fx *Effects) {
 	r := l.contest.rivals

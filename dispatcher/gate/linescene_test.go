@@ -33,6 +33,24 @@ func TestLineScenes(t *testing.T) {
 			told 0                           -> acquire in line 2 3s n 1002
 			told 1
 			answer stands 2s                 -> acquire in line 2 3s n 1002`,
+		"a 1 asks after two round trips, if these are longer": claimed + `
+			rtt 5ms
+			told 1
+			after 9ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"after many hints in vain each waits for longer": claimed + inVain(vainQuestions) + `
+			told 0
+			after 1ms                        -> acquire in line 2 3s n 1002
+			answer stands 1999ms
+			told 9
+			after 2ms                        -> acquire in line 2 3s n 1002
+			answer stands 1997ms
+			told 0
+			after 4ms                        -> acquire in line 2 3s n 1002
+			answer stands 1993ms
+			told 1
+			after 7ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a hint while the lock is ours is none": claimed + `
 			given 2                          -> b: granted until 1.98s
 			told 0
@@ -49,6 +67,32 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 3
 			answer 0                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"who waits beside a TryLock joins the line when that is refused": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
+			answer not-mine
+			c locks try                      -> acquire 3 3s
+			d locks
+			answer held 2s                   -> c: taken for 2s; acquire in line 4 3s n 1004
+			answer joins 2s
+			given 4                          -> d: granted until 1.98s`,
+		"who waits with a question from before the inbox was heard joins the line when that is refused": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			link-up                          -> acquire 2 3s
+			lost
+			subscribed                       -> acquire 2 3s
+			answer held 2s                   -> acquire in line 3 3s n 1003
+			answer joins 2s`,
+		"an inbox that is refused after a break": claimed + `
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer stands 2s
+			message                          -> acquire in line 2 3s n 1002`,
+		"a link that works again after an outage": claimed + `
+			link-up                          -> acquire in line 2 3s n 1002
+			answer stands 2s
+			given 2                          -> b: granted until 1.98s`,
 		"an inbox that is heard again after a break": claimed + `
 			subscribed                       -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -58,6 +102,14 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			after 3ms
+			after 1ms                        -> acquire in line 3 10s n -1003`,
+		"it is left for four round trips, if these are longer": claimed + `
+			rtt 5ms
+			given 2                          -> b: granted until 1.98s
+			c locks lease 10s
+			b unlocks                        -> release 2
+			answer waiting 0 2               -> b ok: granted
+			after 19ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"a lock that was given away is asked for at once, at the end of the line": claimed + `
 			given 2                          -> b: granted until 1.98s
@@ -99,6 +151,24 @@ func TestLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line": claimed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
+		"an owner that is freed by force before the answer by which it stands in line": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			force u:2 2
+			answer joins 2s                  -> release from line 2 u:2 n 1002
+			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
+		"a release that failed has its pause, whatever is said": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
+			answer stands 2s                 -> release from line 2 n 1002
+			again OOM                        -> acquire in line 3 3s n 1003
+			answer joins 2s
+			told 7                           -> acquire in line 3 3s n 1003
+			answer stands 2s
+			after 20ms                       -> (17ms) release from line 2 n 1002`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
 	}

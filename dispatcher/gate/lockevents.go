@@ -245,7 +245,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 			f.grantedInVain(l, now, id)
 		}
 		r := l.ownRivals()
-		op := l.releaseOp(id, write, r.claim.id == id)
+		op := l.releaseOp(id, write, true)
 		r.forgetClaim(id)
 		r.orphans.add(orphan{owner: owner, id: id, op: op, at: now, ack: ack})
 	}

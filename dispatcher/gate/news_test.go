@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of messages is kept how many there were, the largest number, and the first of what may be codes of claims.
+// Of messages is kept how many there were, the largest number, and the first of what may be codes.
 func TestNews(t *testing.T) {
 	var n News
 	most := func(said, want int64) {

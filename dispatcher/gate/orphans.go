@@ -36,10 +36,11 @@ func (os orphans) due(now Time) *orphan {
 }
 
 // leaveLine has those that may have a place in line released at once, besides at their time: a message in the inbox may have been for such a
-// place, at which nobody waits. If the channel is flooded, each is released as often as a name is asked for.
+// place, at which nobody waits. If the channel is flooded, each is released as often as a name is asked for. One with a release that failed has its
+// pause.
 func (os orphans) leaveLine(now Time) {
 	for i := range os {
-		if o := &os[i]; o.op == ReleaseFromLine && o.at > now {
+		if o := &os[i]; o.op == ReleaseFromLine && o.tries == 0 && o.at > now {
 			o.late, o.at = max(o.late, o.at), min(o.at, max(now, o.early))
 		}
 	}

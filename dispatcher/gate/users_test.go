@@ -19,7 +19,11 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 	s.world.lossy, s.world.orderly = s.losses > 0, s.strict
 	s.ends = s.now + pick(r, 300*time.Millisecond, time.Second, 3*time.Second)
 	lease := pick(r, 100*time.Millisecond, 300*time.Millisecond, time.Second, 10*time.Second)
-	for _, uuid := range []string{"A", "B", "C"}[:1+r.IntN(3)] {
+	gifts := rand.New(rand.NewPCG(seed, 3)).IntN(3) == 0 && s.replica == nil // messages give locks to those with a long lease
+	if gifts {
+		lease = max(lease, 3*time.Second)
+	}
+	for _, uuid := range []string{"A-0-80-0-0", "B-0-80-0-0", "C-0-80-0-0"}[:1+r.IntN(3)] { // as engines have them
 		p := s.newProcess(uuid)
 		p.ppm = int64(r.IntN(20_001)) - 10_000
 		p.born = time.Second + s.upTo(time.Hour)
@@ -27,6 +31,10 @@ func newStorm(seed uint64, kind Kind, broken func(rule string)) *storm {
 		p.cfg.HandoffTime = pick(r, 0, 10*time.Millisecond, 50*time.Millisecond)
 		p.cfg.PollCap = pick(r, 200*time.Millisecond, 2*time.Second)
 		p.cfg.MaxHold = pick(r, 0, 0, 300*time.Millisecond)
+		if gifts { // nobody takes the message of one engine for that of another
+			secret := int64(len(s.sites)+1) << 53
+			p.cfg.Code = func(n uint64) int64 { return secret | int64(n>>63)<<52 | int64(n<<1>>1) }
+		}
 		site := &site{process: p, wakesAt: Never, sending: make(map[*inFlightCommand]bool)}
 		s.sites = append(s.sites, site)
 		for range 1 + r.IntN(12) {
@@ -175,15 +183,17 @@ func (s *storm) clear() {
 	s.note("from here on all goes well")
 }
 
-// checkStrict: where nothing goes wrong, a free name finds who waits for it within a few round trips.
+// checkStrict: where nothing goes wrong, a name that is free, or was given to an engine, finds who waits for it within a few round trips.
 func (s *storm) checkStrict() {
-	waiting := false
+	waiting, owner := false, s.redis.owner(stock)
+	held := owner == "java:1"
 	for _, p := range s.sites {
 		for _, c := range p.callers {
 			waiting = waiting || !c.answered && !c.gone
+			held = held || c.holds() && owner == ownerOf(p.uuid, c.hold.Tenure)
 		}
 	}
-	if !s.strict || !waiting || s.redis.owner(stock) != "" {
+	if !s.strict || !waiting || held {
 		delete(s.freed, stock)
 		return
 	}

@@ -56,7 +56,7 @@ const (
 	Survey             // ask which node serves which hash slot
 )
 
-// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, without claims, and at
+// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, without a line, and at
 // last with its script, in case somebody flushes the scripts all the time. The connection itself sends again what surely
 // did not run; the gates decide about everything else.
 const rounds = 4

@@ -36,7 +36,8 @@ func TestSubscriptionsShareAConnectionAndEnd(t *testing.T) {
 			if n := e.Stats().Waiting + other.Stats().Waiting; n != waiters {
 				w.T.Errorf("%d wait", n)
 			}
-			if n := len(w.Server.Subscriptions()); n != names*len(engines)+names { // an inbox each, and the names' own channels for the first in line
+			// An inbox each, and the names' own channels for the first in line: of both engines, if the first was cut off for a moment.
+			if n, inboxes := len(w.Server.Subscriptions()), names*len(engines); n < inboxes+names || n > 2*inboxes {
 				w.T.Errorf("%d channels are listened to", n)
 			}
 			if n := w.Server.KillListeners(); n != len(engines) {

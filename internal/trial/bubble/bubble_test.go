@@ -62,7 +62,7 @@ func TestBubbleOfAHundredEngines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	began := time.Now()
 	s := max(*seed, 1)
-	w := live(t, s, redismodel.NewInterpreter(), crowd)
+	w := live(t, s, redismodel.NewInterpreter(), hundred)
 	if w.failed() {
 		t.Fatalf("seed %d:\n%s\n%s", s, w.list(*events), strings.Join(w.wrong, "\n"))
 	}

@@ -120,8 +120,8 @@ func draw(r *rand.Rand) plan {
 	return p
 }
 
-// crowd makes the plan of a hundred engines that want one mutex, with a caller each.
-func crowd(r *rand.Rand) plan {
+// hundred makes the plan of a hundred engines that want one mutex, with a caller each.
+func hundred(r *rand.Rand) plan {
 	p := draw(r)
 	p.processes, p.callers, p.servers, p.kinds = 100, 1, 1, []kind{mutexKind}
 	p.hot, p.long, p.lasts, p.stalls, p.favourite = true, false, hotWorld, 0, 0

@@ -200,7 +200,7 @@ func atOnce(all []*World) []*World {
 // BigWorlds are walked through at random.
 var BigWorlds = []*World{
 	big("mutex", gate.MutexKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, TryOwned, Extend, Drop, ForceUnlock, Close),
-	givenBig("line", 4), bigCrowd("line of eight", 8, 0), bigCrowd("line of seven beside an outsider", 7, 1), besideBig(1, givenBig("line beside an outsider", 3)),
+	givenBig("line", 4), bigLine("line of eight", 8, 0), bigLine("line of seven beside an outsider", 7, 1), besideBig(1, givenBig("line beside an outsider", 3)),
 	givenTo(3, big("fenced", gate.FencedKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	big("spin", gate.SpinKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, Extend, Drop, ForceUnlock, Close),
 	givenTo(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
@@ -246,8 +246,8 @@ func givenBig(name string, engines int) *World {
 
 func besideBig(outsiders int, w *World) *World { return beside(outsiders, []*World{w})[0] }
 
-// bigCrowd is a world of one mutex that so many engines want, and so many outsiders.
-func bigCrowd(name string, engines, outsiders int) *World {
+// bigLine is a world of one mutex that so many engines want, and so many outsiders.
+func bigLine(name string, engines, outsiders int) *World {
 	w := givenBig(name, engines-1) // one is only woken
 	w.Engines, w.Outsiders, w.Names = engines+outsiders, outsiders, 1
 	return w

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-var worldName = regexp.MustCompile(`\b(worlds|threeEngines|big|bigCount|givenBig|bigCrowd)\("([^"]+)"`)
+var worldName = regexp.MustCompile(`\b(worlds|threeEngines|big|bigCount|givenBig|bigLine)\("([^"]+)"`)
 
 // quickWorlds are the small worlds that are searched completely within seconds.
 var quickWorlds = regexp.MustCompile(`(?s)var quick = map\[string\]bool\{(.*?)\n\}`)
