@@ -57,6 +57,7 @@ var SmallWorlds = slices.Concat(
 	given(2, worlds("line refused", gate.MutexKind, 1, []Call{Lock, Close}, []Call{Lock, Lock}, ReadOnly, BreakSubscription, Failover1)),
 	beside(1, given(1, worlds("line beside an outsider", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, Break, LoseMessage, Hold))),
 	given(2, worlds("two of a line", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
+	patient(4, ticking(2, given(2, worlds("two of a line and late messages", gate.MutexKind, 2, []Call{Lock, Lock}, []Call{Lock}, Break, Hold)))),
 	given(2, worlds("fenced line", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),
 	given(2, worlds("fenced line refused", gate.FencedKind, 1, []Call{Lock, LockFixed}, []Call{Lock, ForceUnlock}, ReadOnly, OutOfMemory, TwiceMessage, LoseKey)),
 	given(2, worlds("fenced line announced", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Lock}, LoseMessage, TwiceMessage)),
