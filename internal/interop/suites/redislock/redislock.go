@@ -133,8 +133,11 @@ func again(ctx context.Context, ttl time.Duration, opt *Options, try func() erro
 		ctx, cancel = context.WithTimeout(ctx, ttl)
 		defer cancel()
 	}
-	for {
+	for refused := false; ; refused = true {
 		err := try()
+		if refused && errors.Is(err, context.DeadlineExceeded) { // the time was over during a further try
+			return errors.Join(ErrNotObtained, err)
+		}
 		if !errors.Is(err, ErrNotObtained) || opt.RetryStrategy == nil {
 			return err
 		}
