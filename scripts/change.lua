@@ -1,6 +1,6 @@
 -- change.lua: change numbers, the permits of semaphores or the counts of latches. VERB, which stands before this text, says how.
--- KEYS[2i-1], KEYS[2i]              semaphore or latch, an integer; this engine's receipt. Of permit_set and permit_delete there are
---                                   three: permits, an integer; those held, a sorted set; the receipt
+-- KEYS per name                     semaphore or latch, an integer; of permit_set and permit_delete the permits that are held, a sorted set; this
+--                                   engine's receipt; of verbs that may add permits the line or the semaphore again
 -- ARGV[1], ARGV[2]                  PUBLISH, SPUBLISH or BOTH; notAfter
 -- ARGV[3i], ARGV[3i+1], ARGV[3i+2]  number of the call; permits, or the count, of set_permits also "permits,ms to live"; channel
 -- reply per name: LATE - now; a fault; or by verb:
@@ -14,30 +14,42 @@
 local KEYS, ARGV = KEYS, ARGV
 local HELD = VERB == 'permit_set' or VERB == 'permit_delete'
 local DELETES = string.find(VERB, 'delete', 1, true)
+local LINED = VERB == 'give' or VERB == 'add_permits' or VERB == 'set_permits' or VERB == 'permit_add' or VERB == 'permit_set'
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
+-- announce publishes a message about permits, if there is one, and calls the line, if there is one, to so many that are free.
+local function announce(line, channel, message, free)
+	local heard = message and publish(ARGV[1], channel, message) or 0
+	if line then summon(line.key, ARGV[1], channel, free, line.now) end
+	return heard
+end
+
 -- setOnce gives a name a number if it has none. by is "number" or "number,ms to live".
-local function setOnce(key, receipt, id, there, by, channel, message)
+local function setOnce(key, receipt, line, id, there, by, channel)
 	if there then return note(receipt, id, 0) or 0 end
 	local number, life = string.match(by, '^(%d+),?(%d*)$')
 	return once(receipt, id, 1, function()
 		if life ~= '' then return call('SET', key, number, 'PX', life) end
 		return call('SET', key, number)
 	end, function()
-		publish(ARGV[1], channel, message or number)
+		if LINED then
+			announce(line, channel, number, tonumber(number))
+		else
+			publish(ARGV[1], channel, '1') -- something has changed: waiters look again
+		end
 		return 1
 	end)
 end
 
 -- change changes one name, which has the number n, or none, and so many permits that are taken. by is how many permits, or how often
 -- to count down.
-local function change(key, held, receipt, id, n, there, taken, by, channel)
+local function change(key, held, receipt, line, id, n, there, taken, by, channel)
 	if VERB == 'give' then -- a semaphore that is not there is made
 		if n + tonumber(by) >= EXACT then return RANGE end
 		mayGrow(receipt)
 		return once(receipt, id, 0, function() return call('INCRBY', key, by) end, function(now)
-			return publish(ARGV[1], channel, string.format('%.0f', now))
+			return announce(line, channel, string.format('%.0f', now), now)
 		end)
 	elseif VERB == 'count_down' then -- a latch that reaches 0 is deleted, and its waiters are woken
 		mayGrow(receipt)
@@ -48,10 +60,8 @@ local function change(key, held, receipt, id, n, there, taken, by, channel)
 			if n > 0 and n <= tonumber(by) then publish(ARGV[1], channel, '0') end
 			return 0
 		end)
-	elseif VERB == 'set_permits' then
-		return setOnce(key, receipt, id, there, by, channel)
-	elseif VERB == 'set_count' then -- the message 1 says that something has changed: waiters look again
-		return setOnce(key, receipt, id, there, by, channel, '1')
+	elseif VERB == 'set_permits' or VERB == 'set_count' then
+		return setOnce(key, receipt, line, id, there, by, channel)
 	elseif VERB == 'drain_permits' then
 		if not there then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, n, function() return call('SET', key, '0') end)
@@ -59,7 +69,7 @@ local function change(key, held, receipt, id, n, there, taken, by, channel)
 		local more = tonumber(by) - taken - n
 		if there and more == 0 then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, 0, function() return call('INCRBY', key, string.format('%.0f', more)) end, function()
-			return publish(ARGV[1], channel, by)
+			return announce(line, channel, by, n + more)
 		end)
 	elseif DELETES then -- waiters for permits go on waiting
 		if not there and taken == 0 then return note(receipt, id, 0) or 0 end
@@ -77,18 +87,20 @@ local function change(key, held, receipt, id, n, there, taken, by, channel)
 	local message = number
 	if VERB == 'permit_add' then message = tonumber(by) > 0 and by end
 	return once(receipt, id, 0, function() return call('SET', key, number) end, function()
-		return message and publish(ARGV[1], channel, message) or 0
+		return announce(line, channel, message, sum)
 	end)
 end
 
-local width = HELD and 3 or 2
+local width = 2 + (HELD and 1 or 0) + (LINED and 1 or 0)
 return each(#KEYS / width, function(i)
-	local key, held, receipt, id = KEYS[width * (i - 1) + 1], HELD and KEYS[3 * i - 1], KEYS[width * i], ARGV[3 * i]
+	local at, id = width * (i - 1) + 1, ARGV[3 * i]
+	local key, held, receipt, line = KEYS[at], HELD and KEYS[at + 1], KEYS[at + (HELD and 2 or 1)], LINED and KEYS[width * i]
 	local before = earlier(receipt, id)
 	if before then return before end
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
+	line = line and line ~= key and first(line) and { key = line, now = clock() }
 	local taken = held and call('ZCARD', held) or 0
 	if type(taken) == 'table' then return fault(taken, held) end
-	return change(key, held, receipt, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])
+	return change(key, held, receipt, line, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])
 end)

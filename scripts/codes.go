@@ -14,7 +14,7 @@ import "time"
 //	-2              freed, but this user may not publish (release)
 //	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
 //	-k*(2^43)-(pttl+2)  the same, and a claim stands (k is 1, a fair lock) or a place in line (k is 1, plus 1 if the place is new, plus
-//	                2 if it is to listen to the lock's channel)
+//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first)
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64
@@ -59,6 +59,7 @@ type Place struct {
 	Stands  bool // there is one
 	New     bool // the acquire has left it: it did not stand before
 	Listens bool // it is the first, and is to listen to the lock's channel
+	Leads   bool // it is the first, of a semaphore
 }
 
 // Place reports whether an acquire was refused and its place in line stands. Of a fair lock: whether its claim does.
@@ -67,7 +68,11 @@ func (r Reply) Place() Place {
 		return Place{}
 	}
 	k := int64(-r) >> standingBits
-	return Place{Stands: k > 0, New: k > 0 && (k-1)&1 != 0, Listens: k > 0 && (k-1)&2 != 0}
+	if k == 0 {
+		return Place{}
+	}
+	k--
+	return Place{Stands: true, New: k&1 != 0, Listens: k&2 != 0, Leads: k&4 != 0}
 }
 
 // Waiting splits an answer that counts the subscribers of the lock's channel and the places in line.

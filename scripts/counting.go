@@ -8,6 +8,9 @@ import (
 //go:embed receipt.lua
 var receipt string
 
+//go:embed called.lua
+var called string
+
 //go:embed take.lua
 var take string
 
@@ -20,10 +23,10 @@ var count string
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
 // something leaves a receipt (receipt.lua): sent twice, it has its effect once.
 var (
-	Take          = made("take", receipt, take)
-	Give          = made("give", receipt, change)
-	AddPermits    = made("add_permits", receipt, change)
-	SetPermits    = made("set_permits", receipt, change)
+	Take          = made("take", receipt, line, called, take)
+	Give          = made("give", receipt, line, called, change)
+	AddPermits    = made("add_permits", receipt, line, called, change)
+	SetPermits    = made("set_permits", receipt, line, called, change)
 	DrainPermits  = made("drain_permits", receipt, change)
 	CountDown     = made("count_down", receipt, change)
 	SetCount      = made("set_count", receipt, change)

@@ -48,8 +48,8 @@ func AppendLineKey(b []byte, name string) []byte {
 	return append(append(append(b, '{'), name...), "}:wheellock:line"...)
 }
 
-// Inbox is where an engine hears what concerns it alone about a mutex.
-func Inbox(name, uuid string) string { return LockChannel(name) + ":wheellock:" + uuid }
+// Inbox is where an engine hears what concerns it alone about a name with this channel.
+func Inbox(channel, uuid string) string { return channel + ":wheellock:" + uuid }
 
 // ClaimsKey is what engines claim that wait for a fair mutex (claim.lua): a hash of ours alone, in the name's hash slot. Not even the
 // name's alias shares it.

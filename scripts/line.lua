@@ -70,6 +70,13 @@ local function overtake(lock, line, place, ahead, how)
 	return ahead
 end
 
+-- join puts a place at the end of the line, and reports whether it stands now; leads: it is the only one.
+local function join(line, place)
+	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
+	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
+	return call('ZADD', line, string.format('%.0f', math.max(tonumber(at or 0), 0) + 1), place) == 1, not at
+end
+
 -- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
 -- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
 -- the lock's owner tells nobody else. 0: it has no place.
@@ -82,10 +89,9 @@ local function stand(lock, line, owner, code, how)
 		if ahead ~= place and outside(lock) then ahead = overtake(lock, line, place, ahead, how) end
 		leads = ahead == place
 	else
-		local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
-		local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
-		if call('ZADD', line, string.format('%.0f', (at or 0) + 1), place) ~= 1 then return 0 end
-		leads = not at
+		local stands, alone = join(line, place)
+		if not stands then return 0 end
+		leads = alone
 	end
 	if call('PEXPIRE', line, STANDS) ~= 1 then
 		if not found then call('ZREM', line, place) end -- unchecked: who is given a lock in vain gives it back

@@ -86,15 +86,15 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("a release gives the lock to the first, and tells nobody else", func(t *testing.T) {
 			b := held(t, ann+":1")
-			first, second, all := b.listen(scripts.Inbox(one, bob)), b.listen(scripts.Inbox(one, cid)), b.listen(channel)
+			first, second, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(scripts.Inbox(scripts.LockChannel(one), cid)), b.listen(channel)
 			b.asks(bob, 1, secret)
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, bob+":1=1")
 			b.lasts(one, 2*time.Second)
 			b.wantLine(place(cid, 1))
-			b.want(b.said(scripts.Inbox(one, bob), first), "77", "the first")
-			b.want(b.said(scripts.Inbox(one, cid), second), "", "the second")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), first), "77", "the first")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), second), "", "the second")
 			b.want(b.said(channel, all), "", "the channel")
 			b.want(b.frees(ann+":1"), "-1", "the release, again")
 			if got := b.asks(bob, 1, secret); got != 1 {
@@ -108,18 +108,18 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("dead engines are passed over, and told in case they hear it elsewhere", func(t *testing.T) {
 			b := held(t, ann+":1")
-			heard := b.listen(scripts.Inbox(one, cid))
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.asks(bob, 1, secret)
 			b.must("ZADD", lineNames[1], "0", "what is no place")
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, cid+":1=1")
-			b.want(b.said(scripts.Inbox(one, cid), heard), "77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "77", "the inbox")
 			b.wantLine()
 		})
 		t.Run("a line whose last place was given the lock ends, also if nobody looks at it again", func(t *testing.T) {
 			b := held(t, ann+":1")
-			b.listen(scripts.Inbox(one, bob))
+			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.asks(bob, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.lasts(lineNames[1], time.Minute)
@@ -134,13 +134,13 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("who is only woken is told, and stands", func(t *testing.T) {
 			b := held(t, ann+":1")
-			heard, second := b.listen(scripts.Inbox(one, bob)), b.listen(scripts.Inbox(one, cid))
+			heard, second := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.asks(bob, 1, -secret)
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), waiting(0, 2), "the release")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
-			b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
-			b.want(b.said(scripts.Inbox(one, cid), second), "", "the second")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), second), "", "the second")
 			if got := b.asks(bob, 1, -secret); got != 1 {
 				t.Errorf("the woken is answered %d", got)
 			}
@@ -148,7 +148,7 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("a woken place of the dead is taken out", func(t *testing.T) {
 			b := held(t, ann+":1")
-			b.listen(scripts.Inbox(one, cid))
+			b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.asks(bob, 1, -secret)
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
@@ -168,7 +168,7 @@ func TestLine(t *testing.T) {
 				if got := b.asks(bob, 1, secret).Place(); got != (scripts.Place{Stands: true, New: true, Listens: true}) {
 					t.Errorf("the first beside %s: %+v", owner, got)
 				}
-				b.listen(scripts.Inbox(one, bob))
+				b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 				b.asks(cid, 1, secret)
 				if got := b.asks(cid, 1, secret).Place(); got != (scripts.Place{Stands: true}) {
 					t.Errorf("the second beside %s: %+v", owner, got)
@@ -204,38 +204,38 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("who leaves is out, and the next is told if it is the first now", func(t *testing.T) {
 			b := held(t, ann+":1")
-			heard := b.listen(scripts.Inbox(one, cid))
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.asks(bob, 1, secret)
 			b.asks(bob, 1, -secret)
 			b.asks(cid, 1, secret)
 			b.asks(ann, 9, secret)
 			b.want(b.leaves(ann+":9", secret), "-1", "the last")
 			b.want(b.leaves(bob+":1", secret), "-1", "the first")
-			b.want(b.said(scripts.Inbox(one, cid), heard), "0", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0", "the inbox")
 			b.wantLine(place(cid, 1))
 			b.stands(one, ann+":1=1")
 		})
 		t.Run("who leaves with the lock passes it on", func(t *testing.T) {
 			b := held(t, bob+":1")
-			heard := b.listen(scripts.Inbox(one, cid))
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.must("ZADD", lineNames[1], "1", place(bob, 1))
 			b.asks(cid, 1, secret)
 			b.want(b.leaves(bob+":1", secret), given)
 			b.stands(one, cid+":1=1")
-			b.want(b.said(scripts.Inbox(one, cid), heard), "0 77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0 77", "the inbox")
 		})
 		t.Run("an owner gets back from nobody what it has left", func(t *testing.T) {
 			b := held(t, bob+":1")
-			heard := b.listen(scripts.Inbox(one, bob))
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.must("ZADD", lineNames[1], "1", place(bob, 1))
 			b.want(b.frees(bob+":1"), "0")
-			b.want(b.said(scripts.Inbox(one, bob), heard), "", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "", "the inbox")
 			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
 		})
 		t.Run("what somebody else has, too, is given to nobody", func(t *testing.T) {
 			b := held(t, ann+":1")
 			b.must("HSET", one, "java:1", "1")
-			b.listen(scripts.Inbox(one, bob))
+			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.asks(bob, 1, secret)
 			b.want(b.frees(ann+":1"), waiting(0, 1))
 			b.stands(one, "java:1=1")
@@ -279,10 +279,10 @@ func TestLine(t *testing.T) {
 		})
 		t.Run("who detaches a name tells the first", func(t *testing.T) {
 			b := held(t, ann+":1")
-			heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+			heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
 			b.asks(bob, 1, secret)
 			b.want(b.eval(scripts.Detach, lineNames[:2], "PUBLISH", ann+":1", ann+":1:detached", 5000, channel), "1")
-			b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
 			b.want(b.said(channel, all), "0", "the channel")
 			b.wantLine(place(bob, 1))
 		})
@@ -300,7 +300,7 @@ func TestLine(t *testing.T) {
 				}
 				return args
 			}
-			b.listen(scripts.Inbox(two, bob))
+			b.listen(scripts.Inbox(scripts.LockChannel(two), bob))
 			b.must("ZADD", scripts.LineKey(two), "1", place(bob, 5))
 			b.want(b.eval(scripts.Release, keys, args(0)...), "[0 "+given+" 0]")
 			b.stands(two, bob+":5=1")
@@ -316,13 +316,13 @@ func TestLineOfAFencedMutex(t *testing.T) {
 		acquire := func(owner string) int64 {
 			return number(t, b.eval(scripts.AcquireInLine, fencedLineNames, 0, 64, 86400000, "PUBLISH", owner, 30_000, secret))
 		}
-		heard := b.listen(scripts.Inbox(one, bob))
+		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		first := acquire(ann + ":1")
 		if reply := scripts.Reply(acquire(bob + ":2")); !reply.Place().New {
 			t.Fatalf("bob is answered %d, want a place", reply)
 		}
 		b.want(b.eval(scripts.Release, fencedLineNames[:2], "PUBLISH", ann+":1", channel), given)
-		b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
 		b.want(b.must("GET", counter), fmt.Sprint(first), "the counter")
 		if token := acquire(bob + ":2"); token < first+64 {
 			t.Errorf("the tokens end at %d, want 64 more than %d at least", token, first)
@@ -347,7 +347,7 @@ func TestTurnsOfALine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := b.fresh(t)
 			standing(ann+":1", "1")(b)
-			heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+			heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
 			b.asks(bob, 1, secret)
 			b.asks(cid, 1, secret)
 			score := int64(1<<52) + frozenNow - of.since
@@ -357,7 +357,7 @@ func TestTurnsOfALine(t *testing.T) {
 				score = 1<<52 + frozenNow
 			}
 			reply := b.eval(frozen(scripts.Release), lineNames[:2], "PUBLISH", ann+":1", channel)
-			said, freed := b.said(scripts.Inbox(one, bob), heard), b.said(channel, all)
+			said, freed := b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), b.said(channel, all)
 			if of.gives {
 				b.want(reply, given)
 				b.want(said+"/"+freed, "77/", "the messages")
@@ -395,7 +395,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
 			b := b.fresh(t)
 			standing(ann+":1", "1")(b)
-			heard := b.listen(scripts.Inbox(one, bob))
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.asks(bob, 1, secret)
 			refused := answering(scripts.Release, of.command, of.answer)
 			b.want(b.eval(refused, lineNames[:2], of.how, ann+":1", channel), of.reply)
@@ -404,7 +404,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			} else {
 				b.stands(one, of.has+"=1")
 			}
-			b.want(b.said(scripts.Inbox(one, bob), heard), of.heard, "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), of.heard, "the inbox")
 		})
 	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {

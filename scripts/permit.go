@@ -23,11 +23,11 @@ var permitFree string
 
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake   = made("permit_take", receipt, permits, permitTake)
+	PermitTake   = made("permit_take", receipt, line, called, permits, permitTake)
 	PermitRenew  = made("permit_renew", receipt, permits, permitRenew)
-	PermitFree   = made("permit_free", receipt, permits, permitFree)
-	PermitAdd    = made("permit_add", receipt, change)
-	PermitSet    = made("permit_set", receipt, change)
+	PermitFree   = made("permit_free", receipt, line, called, permits, permitFree)
+	PermitAdd    = made("permit_add", receipt, line, called, change)
+	PermitSet    = made("permit_set", receipt, line, called, change)
 	PermitDelete = made("permit_delete", receipt, change)
 	PermitCount  = made("permit_count", receipt, permits, count)
 )

@@ -1,5 +1,5 @@
 -- permit_free.lua: free permits, also those of others, and wake the waiters.
--- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  permits, an integer; those held, a sorted set; this engine's receipt
+-- KEYS per name                     permits, an integer; those held, a sorted set; this engine's receipt; the line (called.lua) or the permits again
 -- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
 -- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, 0: the ids are given; how many; the ids, 16 bytes each; channel
 -- reply per name: subscribers woken, >= 0; -1 none was held, or of given ids one was not, and nothing is freed; -2 freed, but this
@@ -8,16 +8,16 @@ local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
-return each(#KEYS / 3, function(i)
-	local key, held, receipt = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-	local id, first, n, given = ARGV[5 * i - 1], ARGV[5 * i], ARGV[5 * i + 1], ARGV[5 * i + 2]
+return each(#KEYS / 4, function(i)
+	local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[5 * i + 3]
+	local id, from, n, given = ARGV[5 * i - 1], ARGV[5 * i], ARGV[5 * i + 1], ARGV[5 * i + 2]
 	local before = earlier(receipt, id)
 	if before then return before end
 	local free, bad = number(key)
 	if not free then return bad end
 	local now, there, all = clock(), {}, {}
-	if first ~= '0' then
-		all = ids(ARGV[3], first, n)
+	if from ~= '0' then
+		all = ids(ARGV[3], from, n)
 	else
 		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
 	end
@@ -25,13 +25,13 @@ return each(#KEYS / 3, function(i)
 	for _, one in ipairs(all) do
 		local score = call('ZSCORE', held, one)
 		if type(score) == 'table' then return fault(score, held) end
-		if score and (first ~= '0' or tonumber(score) > now) then
+		if score and (from ~= '0' or tonumber(score) > now) then
 			there[#there + 1] = one
 			removed[#removed + 1], removed[#removed + 2] = one, score
 		end
 	end
 	mayGrow(receipt)
-	if #there == 0 or first == '0' and #there < #all then return note(receipt, id, -1) or -1 end
+	if #there == 0 or from == '0' and #there < #all then return note(receipt, id, -1) or -1 end
 	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone) -- one that is given twice is gone once
 		local sum = call('INCRBY', key, gone)
 		if type(sum) == 'table' then
@@ -39,6 +39,8 @@ return each(#KEYS / 3, function(i)
 			return noted(receipt, id, fault(sum, key))
 		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
-		return publish(ARGV[1], ARGV[5 * i + 3], string.format('%.0f', gone == 1 and sum or gone))
+		local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
+		if line ~= key and first(line) then summon(line, ARGV[1], channel, sum, now) end
+		return heard
 	end)
 end)

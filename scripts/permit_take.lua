@@ -1,17 +1,25 @@
--- permit_take.lua: take permits that expire, for one caller per name; or find that they are taken already under the same ids.
--- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  permits, an integer; those held, a sorted set; this engine's receipt
--- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
--- ARGV[5i-1] ... ARGV[5i+3]         number of the call, and of the first id; 1 when it was sent before, else 0; how many; lease in ms; channel
--- reply per name: 1 taken; -(ms+2) too few, the first of the held ones ends in so many ms; -1 none of them ever ends; LATE - now; a fault
+-- permit_take.lua: take permits that expire, for one caller per name; or find that they are taken already under the same ids. The engine gets
+-- a place in line (called.lua) if there are too few; for none it gives its place up.
+-- KEYS per name   permits, an integer; those held, a sorted set; this engine's receipt; the line or the permits again
+-- ARGV first      PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes; the engine's uuid
+-- ARGV per name   number of the call, and of the first id; 1 when it was sent before, else 0; how many; lease in ms; the permits of its place, 0:
+--                 it is to have none; channel
+-- reply per name: 1 taken; -(ms+2) too few, or another engine is called, the first of the held ones ends in so many ms; -1 none of them ever
+--                 ends; STANDING times 1 to 8 besides: the place stands; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
-return each(#KEYS / 3, function(i)
-	local key, held, receipt = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-	local id, again, n = ARGV[5 * i - 1], ARGV[5 * i] == '1', tonumber(ARGV[5 * i + 1])
+return each(#KEYS / 4, function(i)
+	local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
+	local id, again, n, wants, channel = ARGV[6 * i - 1], ARGV[6 * i] == '1', tonumber(ARGV[6 * i + 1]), ARGV[6 * i + 3], ARGV[6 * i + 4]
 	local now = clock()
-	local ends = now + tonumber(ARGV[5 * i + 2])
+	local ends = now + tonumber(ARGV[6 * i + 2])
+	local turn = line ~= key and turnOf(line, ARGV[4], wants)
+	if n == 0 then
+		if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
+		return -1
+	end
 	local mine = ids(ARGV[3], id, n)
 	local score = call('ZSCORE', held, mine[1])
 	if type(score) == 'table' then return fault(score, held) end
@@ -30,11 +38,13 @@ return each(#KEYS / 3, function(i)
 	if before then return before end
 	local free, wrong = number(key)
 	if not free then return wrong end
-	if free + #(over(held, now) or {}) / 2 < n then
-		local bad = reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now)
+	local others = turn and turn.others
+	if others or free + #(over(held, now) or {}) / 2 < n then
+		local bad = reclaim(key, held, ARGV[1], channel, now)
 		if bad then return bad end
-		local first = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-		local left = first[2] and tonumber(first[2]) < 922337203685477 and -(tonumber(first[2]) - now + 2) or -1
+		local ends = call('ZRANGE', held, 0, 0, 'WITHSCORES')
+		local left = ends[2] and tonumber(ends[2]) < 922337203685477 and taken(tonumber(ends[2]) - now) or -1
+		if turn and wants ~= '0' then left = left + queue(turn, ARGV[4], ARGV[6 * i + 1]) end
 		return again and note(receipt, id, left) or left
 	end
 	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()
@@ -46,11 +56,12 @@ return each(#KEYS / 3, function(i)
 			return noted(receipt, id, fault(reply, held))
 		end
 		-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
-		reclaim(key, held, ARGV[1], ARGV[5 * i + 3], now) -- unchecked: the next call does it
+		reclaim(key, held, ARGV[1], channel, now) -- unchecked: the next call does it
 		local life = call('PTTL', key)
 		if type(life) == 'number' and life > 0 then -- a key with an end of life takes the held ones along
 			call('PEXPIRE', held, life) -- unchecked: else they end as they would have
 		end
+		if turn then served(turn, ARGV[1], channel, number(key) or 0) end
 		return 1
 	end)
 end)

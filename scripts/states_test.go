@@ -146,7 +146,7 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
 			lined(standing("me:1", "1"), bob+":2")(b)
 			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)+b.serverMillis()), "since")
-			b.listen(scripts.Inbox(one, bob))
+			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		}, lineNames[:2], []any{"PUBLISH", "me:1", channel}, nil},
 		"HEXISTS PEXPIRE":                                           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
 		"HMGET HSET HDEL PEXPIRE PUBLISH":                           {"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, nil},

@@ -1,14 +1,19 @@
--- take.lua: take permits of semaphores for queued callers, the first of them first.
--- KEYS[2i-1], KEYS[2i]          semaphore, an integer; this engine's receipt
--- ARGV[1]                       notAfter: server time in ms after which nothing may be taken; 0: no bound
--- ARGV[3i-1], ARGV[3i], ARGV[3i+1]  number of the call; 1 when it was sent before, else 0; the callers, "<permits>x<how many>,..."
--- reply per name: permits taken, for so many callers from the front as can be served, >= 0; LATE - now; a fault
+-- take.lua: take permits of semaphores for queued callers, the first of them first. The engine gets a place in line (called.lua) if there are
+-- too few; without callers it gives its place up.
+-- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  semaphore, an integer; this engine's receipt; the line or the semaphore again
+-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter: server time in ms after which nothing may be taken, 0: no bound; the
+--                                   engine's uuid
+-- ARGV[5i-1] ... ARGV[5i+3]         number of the call; 1 when it was sent before, else 0; the callers, "<permits>x<how many>,..."; the permits of
+--                                   its place, 0: it is to have none; channel
+-- reply per name: permits taken, for so many callers from the front as can be served, >= 0; STANDING times 1 to 8: too few, or another engine is
+--                 called, and the place stands; LATE - now; a fault
 local KEYS, ARGV = KEYS, ARGV
-local tardy = late(ARGV[1])
+local tardy = late(ARGV[2])
 if tardy then return tardy end
 
-return each(#KEYS / 2, function(i)
-	local semaphore, receipt, id, again = KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 1], ARGV[3 * i] == '1'
+return each(#KEYS / 3, function(i)
+	local semaphore, receipt, line = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
+	local id, again, callers, wants, channel = ARGV[5 * i - 1], ARGV[5 * i] == '1', ARGV[5 * i + 1], ARGV[5 * i + 2], ARGV[5 * i + 3]
 	local before = earlier(receipt, id)
 	if before and before > 0 then -- a WAIT that follows covers what its connection has written: so this writes, too
 		local kept = call('PEXPIRE', receipt, RECEIPT)
@@ -17,14 +22,26 @@ return each(#KEYS / 2, function(i)
 	if before then return before end
 	local free, bad = number(semaphore)
 	if not free then return bad end
+	local turn = line ~= semaphore and turnOf(line, ARGV[3], wants)
 	local taken = 0
-	for want, callers in string.gmatch(ARGV[3 * i + 1], '(%d+)x(%d+)') do
-		local served = math.max(0, math.min(tonumber(callers), math.floor((free - taken) / want)))
-		taken = taken + served * want
-		if served < tonumber(callers) then break end
+	if not turn or not turn.others then
+		for want, some in string.gmatch(callers, '(%d+)x(%d+)') do
+			local served = math.max(0, math.min(tonumber(some), math.floor((free - taken) / want)))
+			taken = taken + served * want
+			if served < tonumber(some) then break end
+		end
 	end
 	if taken == 0 then -- what took nothing needs no receipt, unless a copy of it may still be on its way
-		return again and note(receipt, id, 0) or 0
+		local place = 0
+		if turn and callers == '' then
+			quit(turn, ARGV[1], channel, free)
+		elseif turn and wants ~= '0' then
+			place = queue(turn, ARGV[3], string.match(callers, '%d+'))
+		end
+		return again and note(receipt, id, place) or place
 	end
-	return once(receipt, id, taken, function() return call('DECRBY', semaphore, string.format('%.0f', taken)) end)
+	return once(receipt, id, taken, function() return call('DECRBY', semaphore, string.format('%.0f', taken)) end, turn and function()
+		served(turn, ARGV[1], channel, free - taken)
+		return taken
+	end)
 end)

@@ -67,7 +67,7 @@ type rawClaim struct {
 // Pair listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
 func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
 	defer context.AfterFunc(ctx, r.Close)()
-	if err := r.listen(scripts.Inbox(name, strconv.Itoa(os.Getpid()))); err != nil {
+	if err := r.listen(scripts.Inbox(scripts.LockChannel(name), strconv.Itoa(os.Getpid()))); err != nil {
 		return err
 	}
 	r.asked++

@@ -44,7 +44,7 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 // question is the operation of the next acquire for w, and its owner id; 0: a fresh one. While a place stands, its owner id is used.
 func (l *Lock) question(w *Waiter) (op Op, id uint64) {
 	r := l.contest.rivals
-	if l.traits().inLine && (r.claim.id != 0 || r.inbox.state == subscribed && !w.Try) {
+	if l.Kind.InLine() && (r.claim.id != 0 || r.inbox.state == subscribed && !w.Try) {
 		return AcquireInLine, r.claim.id
 	}
 	return l.ops(true).acquire, 0
@@ -64,7 +64,7 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	l.again = false
 	op := l.ops(g.write).acquire
-	if l.traits().inLine && l.contest.rivals.claim.asked == g.ID {
+	if l.Kind.InLine() && l.contest.rivals.claim.asked == g.ID {
 		op = AcquireInLine
 	}
 	if rw := l.contest.rw; rw != nil {
@@ -116,10 +116,10 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
 	case q.fair != nil:
 		q.fair.pauseInQueue(l, now, sleep, fx)
-	case k.inLine:
-		l.waitInLine(fx)
+	case l.Kind.InLine():
+		r.waitInLine(&l.Entry, l.cfg, fx)
 	default:
-		r.subscribe(&l.Entry, k.channel, fx)
+		r.subscribe(&l.Entry, "", fx)
 	}
 	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever this process believes of its readers
 		l.pauseForWriters(now)

@@ -137,7 +137,7 @@ func (l *Lock) abandonClaim(now Time) {
 	if r.claim.id == 0 || l.lease.phase != free || l.contest.queue.lasting() > 0 {
 		return
 	}
-	if l.traits().inLine { // the place of a fair lock that is given up takes its claim along
+	if l.Kind.InLine() { // the place of a fair lock that is given up takes its claim along
 		r.orphans.add(orphan{id: r.claim.id, op: ReleaseFromLine, at: now, ends: r.claim.ends})
 	}
 	r.claim.id = 0

@@ -112,7 +112,7 @@ func TestClose(t *testing.T) {
 				w.want(owner == "", "a free name; it is %s's", owner)
 			}
 			w.redis.unsubscribe(stockChannel, a) // the connection closes
-			w.redis.unsubscribe(scripts.Inbox(stock, "A"), a)
+			w.redis.unsubscribe(scripts.Inbox(scripts.LockChannel(stock), "A"), a)
 			a.wishes = nil
 			w.redis.free(stock, "java:1")
 			w.settle()

@@ -151,21 +151,39 @@ func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
 
 // TakeArgs are those of a Take.
 type TakeArgs struct {
-	Runs   scripts.Runs // how many permits each waiter wants
+	Runs   scripts.Runs // how many permits each waiter wants; empty: the place is given up
+	Place  int64        // how many permits our place in line is for; 0: there is to be none
 	Resent bool         // the call was sent before
 }
 
-func (t TakeArgs) Args() Args { return Args{text: string(t.Runs), number: oneIf(t.Resent)} }
-func (a Args) Take() TakeArgs { return TakeArgs{Runs: scripts.Runs(a.text), Resent: a.number == 1} }
+func (t TakeArgs) Args() Args {
+	return Args{text: string(t.Runs), n: t.Place, number: oneIf(t.Resent)}
+}
+func (a Args) Take() TakeArgs {
+	return TakeArgs{Runs: scripts.Runs(a.text), Place: a.n, Resent: a.number == 1}
+}
 
 // PermitTakeArgs are those of a PermitTake. The command's ID is the number of the first permit; the others' follow.
 type PermitTakeArgs struct {
-	N      int64 // how many permits
+	N      int64 // how many permits; 0: the place is given up
+	Place  int64 // how many permits our place in line is for; 0: there is to be none
 	Resent bool  // the call was sent before
 }
 
-func (p PermitTakeArgs) Args() Args       { return Args{n: p.N, number: oneIf(p.Resent)} }
-func (a Args) PermitTake() PermitTakeArgs { return PermitTakeArgs{N: a.n, Resent: a.number == 1} }
+func (p PermitTakeArgs) Args() Args {
+	return Args{n: p.N, number: uint64(p.Place)<<1 | oneIf(p.Resent)}
+}
+func (a Args) PermitTake() PermitTakeArgs {
+	return PermitTakeArgs{N: a.n, Place: int64(a.number >> 1), Resent: a.number&1 == 1}
+}
+
+// PermitsPlace is what a Take or a PermitTake says of our place in line.
+func (c *Command) PermitsPlace() int64 {
+	if c.Op == Take {
+		return c.Args.Take().Place
+	}
+	return c.Args.PermitTake().Place
+}
 
 // PermitFreeArgs are those of a PermitFree: N permits of this engine with numbers from First on, or those in IDs.
 type PermitFreeArgs struct {

@@ -75,7 +75,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
 				f.step(0, func() { f.m.Ask(0, w, &f.fx) }, tt.answer(0))
 			}
-			f.step(0, func() { f.m.Subscribed(0, scripts.Inbox("stock:7", "A"), "", &f.fx) }, tt.answer(0))
+			f.step(0, func() { f.m.Subscribed(0, scripts.Inbox(scripts.LockChannel("stock:7"), "A"), "", &f.fx) }, tt.answer(0))
 			f.asks = 0
 			const lasts, messages = 2 * time.Second, 20_000
 			for i := range messages {
@@ -86,7 +86,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 					}
 					var news News
 					news.Add([]int64{0, 1, -5063, codes(cfg.LastID - 1), 7}[i%5]) // of engines, of Redisson, and what a forger may say
-					news.Channel = []string{"", scripts.Inbox("stock:7", "A")}[i%2]
+					news.Channel = []string{"", scripts.Inbox(scripts.LockChannel("stock:7"), "A")}[i%2]
 					f.m.Message(now, news, &f.fx)
 				}, tt.answer(now))
 			}
@@ -132,7 +132,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Entry: m.entry()}
 			m.Ask(now, w, &fx)
 			answered()
-			m.Subscribed(now, scripts.Inbox("stock:7", "A"), "", &fx)
+			m.Subscribed(now, scripts.Inbox(scripts.LockChannel("stock:7"), "A"), "", &fx)
 			answered()
 			asks = 0
 			for began := now; now < began+10*time.Second; now += 100 * time.Microsecond {

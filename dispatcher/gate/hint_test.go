@@ -38,7 +38,7 @@ func TestAMessageWhileAQuestionIsOutIsNotLost(t *testing.T) {
 			}
 			u := b.ask(func(w *Waiter) { w.Write = kind == RWKind })
 			b.run(10 * time.Millisecond)
-			b.step(func(m Machine) { m.Subscribed(b.now, scripts.Inbox("stock", "u"), "", &b.fx) })
+			b.step(func(m Machine) { m.Subscribed(b.now, scripts.Inbox(scripts.LockChannel("stock"), "u"), "", &b.fx) })
 			b.run(10 * time.Millisecond)
 			message := func() { b.step(func(m Machine) { m.Message(b.now, oneMessage, &b.fx) }) }
 			for range 3 * vainQuestions {
@@ -80,7 +80,7 @@ func TestReadersBesideALostKeyAskRarely(t *testing.T) {
 	b.rtt = 300 * time.Microsecond
 	b.ask(nil)
 	b.run(10 * time.Millisecond)
-	b.step(func(m Machine) { m.Subscribed(b.now, scripts.Inbox("stock", "u"), "", &b.fx) })
+	b.step(func(m Machine) { m.Subscribed(b.now, scripts.Inbox(scripts.LockChannel("stock"), "u"), "", &b.fx) })
 	b.run(5 * time.Second)
 	if n, op := b.rate(0); n > 20 {
 		t.Errorf("%d commands within a second: %s", n, op)

@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each engine, on behalf of all its waiters. A
@@ -35,8 +33,6 @@ const (
 	// noCode stands in place of a code where no message gives anything.
 	noCode = 1
 )
-
-func (c *Config) inboxOf(name string) string { return scripts.Inbox(name, c.UUID) }
 
 // placeCode is the code of the place of an owner id.
 func (l *Lock) placeCode(id uint64) int64 {
@@ -84,13 +80,12 @@ func (l *Lock) notePlace(now Time, asked *Command) {
 }
 
 // waitInLine sees to the subscriptions of a waiting engine.
-func (l *Lock) waitInLine(fx *Effects) {
-	r := l.contest.rivals
-	if r.inbox.subscribe(&l.Entry, l.cfg.inboxOf, fx); r.inbox.state == subscribeDenied {
+func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
+	if r.inbox.subscribe(e, cfg.UUID, fx); r.inbox.state == subscribeDenied {
 		r.listens = true
 	}
 	if r.listens {
-		r.subscribe(&l.Entry, scripts.LockChannel, fx)
+		r.subscribe(e, "", fx)
 	}
 }
 
@@ -104,18 +99,23 @@ func (l *Lock) joinLine(now Time, asked *Command) {
 	}
 }
 
-// subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal.
-func (l *Lock) subscribedToInbox(refusal string, fx *Effects) {
-	r := l.contest.rivals
+// subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal. True: the waiters are to ask again.
+func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *Effects) (again bool) {
+	r := c.rivals
 	if refusal == "" {
 		r.inbox.state = subscribed
-		l.askAgain()
-		return
+		return true
 	}
 	r.inbox.state = subscribeDenied
-	if l.contest.queue.head != nil {
-		l.waitInLine(fx)
+	if c.queue.head != nil {
+		r.waitInLine(e, cfg, fx)
 	}
+	return false
+}
+
+// isInbox reports whether a channel is this engine's inbox.
+func (r *rivals) isInbox(channel string) bool {
+	return r.inbox.state != unsubscribed && channel == r.inbox.channel
 }
 
 // notified handles the messages in the inbox.

@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"time"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "time"
 
 // Lock is the machine of a mutex, which one owner has at a time, and of a read-write lock, which one writer has or many readers. A caller
 // of a mutex is a writer: it excludes all others.
@@ -36,12 +32,10 @@ func (l *Lock) reset(cfg *Config) {
 
 // traits are what the kind of a lock decides.
 type traits struct {
-	write, read ops                 // the operations of a writer's lease, and of a reader's
-	channel     func(string) string // the channel on which a release is published
-	fenced      bool                // grants have fencing tokens
-	polls       bool                // waiters poll: nothing is published, and nobody listens
-	fair        bool                // waiters stand in a queue in Redis
-	inLine      bool                // waiting engines stand in a line in Redis
+	write, read ops  // the operations of a writer's lease, and of a reader's
+	fenced      bool // grants have fencing tokens
+	polls       bool // waiters poll: nothing is published, and nobody listens
+	fair        bool // waiters stand in a queue in Redis
 }
 
 // ops are the operations about one lease.
@@ -59,13 +53,12 @@ func (l *Lock) ops(write bool) *ops {
 var mutexOps = ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: Release}
 
 var traitsByKind = [...]traits{
-	MutexKind:  {write: mutexOps, channel: scripts.LockChannel, inLine: true},
-	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, channel: scripts.LockChannel, fenced: true, inLine: true},
-	SpinKind:   {write: ops{Acquire, Renew, Confirm, ReleaseQuietly}, channel: scripts.LockChannel, polls: true},
-	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, channel: scripts.LockChannel, fair: true},
+	MutexKind:  {write: mutexOps},
+	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, fenced: true},
+	SpinKind:   {write: ops{Acquire, Renew, Confirm, ReleaseQuietly}, polls: true},
+	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, fair: true},
 	RWKind: {
 		write: ops{AcquireWrite, RenewWrite, ConfirmWrite, ReleaseWrite}, read: ops{AcquireRead, RenewRead, ConfirmRead, ReleaseRead},
-		channel: scripts.RWChannel,
 	},
 }
 
@@ -221,7 +214,7 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 
 // releaseOp is the operation that releases this owner id. unsure: it may have a place in line, or get one.
 func (l *Lock) releaseOp(id uint64, write, unsure bool) Op {
-	if unsure && l.traits().inLine && id != 0 && l.contest.rivals.claim.asked == id {
+	if unsure && l.Kind.InLine() && id != 0 && l.contest.rivals.claim.asked == id {
 		return ReleaseFromLine
 	}
 	return l.ops(write).release

@@ -119,7 +119,7 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 
 // Message handles messages: that the lock was freed, or that a release gave it to us.
 func (l *Lock) Message(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; r.inbox.state != unsubscribed && news.Channel == r.inbox.channel {
+	if l.contest.rivals.isInbox(news.Channel) {
 		l.notified(now, news, fx)
 		return
 	}
@@ -193,8 +193,10 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	switch f := l.contest.queue.fair; {
 	case f != nil:
 		f.subscribedInQueue(l, now, refusal)
-	case r.inbox.state != unsubscribed && channel == r.inbox.channel:
-		l.subscribedToInbox(refusal, fx)
+	case r.isInbox(channel):
+		if l.contest.subscribedToInbox(&l.Entry, l.cfg, refusal, fx) {
+			l.askAgain()
+		}
 	case l.contest.subscribed(l.cfg, refusal):
 		l.askAgain()
 	}

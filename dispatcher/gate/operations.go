@@ -116,7 +116,7 @@ var Operations = [Ops]Operation{
 	},
 	ReleaseWrite: {Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name", Args: "releasedWriter rwChannel", Releases: true, publishes: true},
 	PermitFree: {
-		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt",
+		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
 		Args: "number freedFirst freed freedIDs permitsChannel", publishes: true, lasting: true,
 	},
 	FairRelease: {
@@ -126,21 +126,21 @@ var Operations = [Ops]Operation{
 	FairLeave: {Name: "fair leave", Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
 
 	Give: {
-		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel",
+		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel",
 		publishes: true, lasting: true, adds: true,
 	},
 	CountDown: {
 		Name: "count down", Script: &scripts.CountDown, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel",
 		lasting: true, adds: true,
 	},
-	AddPermits:    {Name: "add permits", Script: &scripts.AddPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
-	PermitAdd:     {Name: "permit add", Script: &scripts.PermitAdd, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
-	SetPermits:    {Name: "set permits", Script: &scripts.SetPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
+	AddPermits:    {Name: "add permits", Script: &scripts.AddPermits, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel"},
+	PermitAdd:     {Name: "permit add", Script: &scripts.PermitAdd, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel"},
+	SetPermits:    {Name: "set permits", Script: &scripts.SetPermits, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel"},
 	DrainPermits:  {Name: "drain permits", Script: &scripts.DrainPermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
 	SetCount:      {Name: "set count", Script: &scripts.SetCount, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel"},
 	DeleteCount:   {Name: "delete count", Script: &scripts.DeleteCount, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel"},
 	DeletePermits: {Name: "delete permits", Script: &scripts.DeletePermits, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount permitsChannel"},
-	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
+	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt line", Args: "number amount permitsChannel"},
 	PermitDelete:  {Name: "permit delete", Script: &scripts.PermitDelete, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
 
 	Adopt:   {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
@@ -156,14 +156,17 @@ var Operations = [Ops]Operation{
 	},
 	AcquireWrite: {Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted, Ours: true},
 	PermitTake: {
-		Name: "permit take", Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes", Keys: "name held receipt",
-		Args: "number resentPermits permits lease permitsChannel", gives: granted,
+		Name: "permit take", Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes engine", Keys: "name held receipt line",
+		Args: "number resentPermits permits lease permitsPlace permitsChannel", gives: granted,
 	},
 	FairAsk: {
 		Name: "fair ask", Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: fairKeys,
 		Args: "number place lease joining firstJoining lockChannel fairCode", gives: granted, Ours: true,
 	},
-	Take: {Name: "take", Script: &scripts.Take, Head: "leaveBy", Keys: "name receipt", Args: "number resent runs", gives: granted},
+	Take: {
+		Name: "take", Script: &scripts.Take, Head: "publish leaveBy engine", Keys: "name receipt line",
+		Args: "number resent runs permitsPlace permitsChannel", gives: granted,
+	},
 
 	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},
 	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name waiters", Args: "waitersChannel"},
@@ -174,7 +177,7 @@ func (o Op) String() string { return Operations[o].Name }
 // Lined reports whether a call of the command names the line for a lock. It can go without.
 func (c *Command) Lined() bool {
 	keys := Operations[c.Op].Keys
-	return c.Entry.traits().inLine && (strings.HasPrefix(keys, "name line") || keys == "name waiters")
+	return c.Entry.Kind.InLine() && (strings.Contains(keys, "line") || keys == "name waiters")
 }
 
 // Confirms reports whether replicas must acknowledge the operation before it counts.

@@ -25,7 +25,7 @@ func contested(t *testing.T, fx *Effects, echo int32) (*Lock, *reuser) {
 	m.Ask(time.Second, &first.waiter, fx)
 	m.Ask(time.Second, &second.waiter, fx)
 	answerLast(m, Acquire, time.Second, fx, -10_002) // taken: it subscribes
-	m.Subscribed(time.Second, scripts.Inbox(m.Name, m.cfg.UUID), "", fx)
+	m.Subscribed(time.Second, scripts.Inbox(scripts.LockChannel(m.Name), m.cfg.UUID), "", fx)
 	answerLast(m, AcquireInLine, time.Second, fx, -4<<43-10_002) // by an owner that tells the first in line nothing: it listens
 	m.Subscribed(time.Second, scripts.LockChannel(m.Name), "", fx)
 	answerLast(m, AcquireInLine, time.Second, fx, 1)

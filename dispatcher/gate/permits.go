@@ -41,13 +41,13 @@ func (p *pendingUnlock) Settle(out Outcome) bool {
 }
 
 // ask takes permits for the head of the queue alone.
-func (ps *permits) ask(q *Queue) Command {
+func (ps *permits) ask(q *Queue, place int64) Command {
 	w := q.head
 	for other := w; other != nil; other = other.next {
 		other.asked = other == w
 	}
 	ps.watch = w.Watch
-	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N}.Args()}
+	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N, Place: place}.Args()}
 }
 
 // admitPermits grants the permits that c took to the first waiter that wants just these, or frees them.

@@ -11,7 +11,7 @@ import "github.com/wheellock/wheellock/scripts"
 const mostServed = 128
 
 // askTake takes permits for the waiters at the head of the queue.
-func askTake(q *Queue) Command {
+func askTake(q *Queue, place int64, resent bool) Command {
 	runs := make([]byte, 0, 32)
 	sum := int64(0)
 	w := q.head
@@ -28,7 +28,7 @@ func askTake(q *Queue) Command {
 	for ; w != nil && w.asked; w = w.next { // the earlier question was for more waiters
 		w.asked = false
 	}
-	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs)}.Args()}
+	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs), Place: place, Resent: resent}.Args()}
 }
 
 // admitTaken grants the permits that c took.

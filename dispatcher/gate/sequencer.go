@@ -19,6 +19,7 @@ type Sequencer struct {
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
 	permits    permits // the holds of a semaphore with leases
+	place      place   // in the line for permits
 }
 
 func newSequencer() Machine { return &Sequencer{} }
@@ -68,7 +69,9 @@ func (s *Sequencer) Change(now Time, c Change, fx *Effects) {
 // advance sends the next call if one is due and none is on its way, and sets when the subscription ends. Every event ends with it.
 func (s *Sequencer) advance(now Time, fx *Effects) {
 	s.sendNext(now, fx)
-	s.rivals.setLinger(now, s.contest.queue.lasting() > 0)
+	waiting := s.contest.queue.lasting() > 0
+	s.rivals.setLinger(now, waiting && (s.rivals.listens || !s.Kind.InLine()))
+	s.rivals.inbox.setLinger(now, waiting)
 }
 
 // sendNext sends the call that is due, if none is on its way: one without an answer again, a change, or a question.
@@ -90,12 +93,14 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 		if now >= s.callAt {
 			s.sendNew(s.changes.next(), fx)
 		}
+	case s.place.permits != 0 && s.contest.queue.lasting() == 0:
+		s.sendNew(s.leaveLine(), fx)
 	case s.contest.queue.head == nil:
 		s.again = false
 	case now >= s.contest.askTime(s.again):
 		s.again = false
 		s.cfg.Stats.Attempts.Inc()
-		s.sendNew(s.question(), fx)
+		s.sendNew(s.question(false), fx)
 	}
 }
 
@@ -108,14 +113,14 @@ func (s *Sequencer) ownChange(now Time) (Change, bool) {
 }
 
 // question is the question for the waiters.
-func (s *Sequencer) question() Command {
+func (s *Sequencer) question(resent bool) Command {
 	switch s.Kind {
 	case LatchKind:
 		return askCount(&s.contest.queue)
 	case PermitKind:
-		return s.permits.ask(&s.contest.queue)
+		return s.permits.ask(&s.contest.queue, s.askedPlace())
 	default:
-		return askTake(&s.contest.queue)
+		return askTake(&s.contest.queue, s.askedPlace(), resent)
 	}
 }
 
@@ -123,7 +128,7 @@ func (s *Sequencer) question() Command {
 func (s *Sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
-	if c.Op == PermitTake { // its permits have numbers, too
+	if c.Op == PermitTake && !c.leavesLine() { // its permits have numbers, too
 		s.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
 	}
 	s.call, s.unsure, s.denied = c, 0, 0
@@ -146,10 +151,11 @@ func (s *Sequencer) repeat(now Time, fx *Effects) {
 		s.endCall(Outcome{Why: Doubtful})
 	case now >= s.callAt:
 		switch {
+		case s.call.leavesLine():
 		case s.call.Op == Take: // for those that wait now
-			s.call.Args = TakeArgs{Runs: s.question().Args.Take().Runs, Resent: true}.Args()
+			s.call.Args = s.question(true).Args
 		case s.call.Op == PermitTake: // the permits that it may have taken have its ids
-			s.call.Args = PermitTakeArgs{N: s.call.Args.PermitTake().N, Resent: true}.Args()
+			s.call.Args = PermitTakeArgs{N: s.call.Args.PermitTake().N, Place: s.askedPlace(), Resent: true}.Args()
 		}
 		s.send(fx)
 	}
@@ -188,9 +194,13 @@ func (s *Sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// Subscribed handles the confirmation of the name's channel, which comes again after a reconnect, or its refusal.
-func (s *Sequencer) Subscribed(now Time, _, refusal string, fx *Effects) {
-	s.again = s.contest.subscribed(s.cfg, refusal) || s.again
+// Subscribed handles the confirmation of the name's channel or of our inbox, which comes again after a reconnect, or its refusal.
+func (s *Sequencer) Subscribed(now Time, channel, refusal string, fx *Effects) {
+	if s.rivals.isInbox(channel) {
+		s.again = s.contest.subscribedToInbox(&s.Entry, s.cfg, refusal, fx) || s.again
+	} else {
+		s.again = s.contest.subscribed(s.cfg, refusal) || s.again
+	}
 	s.advance(now, fx)
 }
 
@@ -203,9 +213,12 @@ func (s *Sequencer) Drain(now Time, fx *Effects) {
 // Waiting is how many callers wait for the name.
 func (s *Sequencer) Waiting() int { return int(s.contest.queue.n) }
 
-// Message handles messages: a latch has changed, or there are permits.
+// Message handles messages: a latch has changed, there are permits, or what the line for permits says.
 func (s *Sequencer) Message(now Time, news News, fx *Effects) {
-	if s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0) {
+	switch {
+	case s.rivals.isInbox(news.Channel):
+		s.notified(now, news, fx)
+	case s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0 && s.place.heeds()):
 		s.hinted(now, fx)
 	}
 }
@@ -249,6 +262,7 @@ func (s *Sequencer) Close(now Time, fx *Effects) {
 		s.permits.lose(p, Closed)
 	}
 	s.rivals.close()
+	s.rivals.inbox.close()
 	s.Drain(now, fx)
 }
 
@@ -261,6 +275,7 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 	}
 	if s.contest.queue.lasting() == 0 {
 		s.rivals.unsubscribeIdle(now, &s.Entry, fx)
+		s.rivals.inbox.unsubscribeIdle(now, &s.Entry, fx)
 	}
 	s.advance(now, fx)
 }
@@ -276,7 +291,7 @@ func (s *Sequencer) settleAll() {
 
 // NextAlarm is when the machine must be woken if no event comes before.
 func (s *Sequencer) NextAlarm() Time {
-	at := min(s.rivals.linger, s.permits.endAt)
+	at := min(s.rivals.linger, s.rivals.inbox.linger, s.permits.endAt)
 	if s.call.Op == None {
 		at = min(at, s.permits.renewAt)
 		if s.unassigned > 0 {
@@ -301,5 +316,5 @@ func (s *Sequencer) NextAlarm() Time {
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (s *Sequencer) Idle() bool {
 	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed &&
-		s.unassigned == 0 && len(s.permits.held) == 0
+		s.rivals.inbox.state == unsubscribed && s.unassigned == 0 && len(s.permits.held) == 0
 }

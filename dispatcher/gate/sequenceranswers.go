@@ -53,30 +53,36 @@ func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 		s.changes.tries = 0
 		s.changes.settle(changed(c))
 		s.call = Command{}
-		s.again = s.contest.queue.head != nil
+		s.again = s.contest.queue.head != nil && s.place.permits == 0 // else the line is called
 	}
 }
 
 // admit handles the answer to the question: it grants waiters what they want, or refuses the head of the queue.
 func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
 	s.contest.askAt = now // unless the head is refused
-	ttl := time.Duration(-1)
-	switch s.Kind {
-	case LatchKind:
+	if c.leavesLine() {
+		return
+	}
+	ttl, held := c.Reply.Held()
+	switch {
+	case s.Kind == LatchKind:
 		s.admitAtZero(now, c)
-	case SemaphoreKind:
-		s.admitTaken(now, c)
-	default:
-		left, held := c.Reply.Held()
+		ttl = -1
+	case s.Kind == SemaphoreKind:
 		if !held {
-			s.admitPermits(now, c)
-			return
+			s.admitTaken(now, c)
 		}
-		ttl = left
+		ttl = -1
+	case held:
+	default:
+		s.place = place{}
+		s.admitPermits(now, c)
+		return
 	}
 	s.tries = 0
+	s.notePlace(c)
 	if w := s.contest.queue.head; w != nil && w.asked && !s.again {
-		s.refused(now, w, ttl, fx)
+		s.refused(now, w, ttl, c, fx)
 	}
 }
 
@@ -93,7 +99,7 @@ func (s *Sequencer) grant(now Time, w *Waiter) bool {
 
 // refused handles an answer that w, the head of the queue, cannot be granted what it wants: the waiters sleep until a message, or the poll
 // cap. ttl is when the first permit comes back if its hold is not renewed; negative: not known.
-func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, fx *Effects) {
+func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, c *Command, fx *Effects) {
 	s.cfg.Stats.Waits.Inc()
 	if want := w.N; w.Try { // it does not sleep, nor do those that ask only once and want as much
 		s.contest.dismiss(s.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
@@ -107,11 +113,11 @@ func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, fx *Effects)
 	if s.rivals.missed {
 		s.rivals.missed, s.contest.askAt = false, min(s.contest.askAt, max(now, s.rivals.heedAt))
 	}
-	channel := scripts.SemaphoreChannel
-	if s.Kind == LatchKind {
-		channel = scripts.LatchChannel
+	if s.Kind.InLine() {
+		s.waitInLine(now, c, fx)
+	} else {
+		s.rivals.subscribe(&s.Entry, "", fx)
 	}
-	s.rivals.subscribe(&s.Entry, channel, fx)
 }
 
 // unasked handles a question that surely took nothing, because it did not run.

@@ -59,13 +59,16 @@ const (
 // lingerTime is how long a subscription outlives its last waiter: hot names need it again soon.
 const lingerTime = time.Second
 
-// subscribe asks for the channel, unless that was done.
-func (s *subscription) subscribe(e *Entry, channel func(name string) string, fx *Effects) {
+// subscribe asks for the name's channel, or for the inbox of the engine with that UUID, unless that was done.
+func (s *subscription) subscribe(e *Entry, inbox string, fx *Effects) {
 	s.linger = Never
 	if s.state != unsubscribed {
 		return
 	}
-	s.state, s.channel = subscribing, channel(e.Name)
+	s.state, s.channel = subscribing, channels[e.Kind](e.Name)
+	if inbox != "" {
+		s.channel = scripts.Inbox(s.channel, inbox)
+	}
 	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
 

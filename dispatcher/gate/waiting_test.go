@@ -33,7 +33,7 @@ func TestRefusal(t *testing.T) {
 	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
-		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{scripts.Inbox(stock, "A"), true}, "one subscription; %v", a.wishes)
+		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{scripts.Inbox(scripts.LockChannel(stock), "A"), true}, "one subscription; %v", a.wishes)
 		a.silent()
 		w.redis.free(stock, "java:1") // nobody hears it
 		a.subscribe()
@@ -227,9 +227,9 @@ func TestSubscriptionLingers(t *testing.T) {
 		a, _ := refused(w)
 		entry := a.entries[stock]
 		a.close()
-		a.subscribed(scripts.Inbox(stock, "A"), "")
+		a.subscribed(scripts.Inbox(scripts.LockChannel(stock), "A"), "")
 		w.want(entry.Machine.Idle(), "nothing left to wait for")
-		w.redis.unsubscribe(scripts.Inbox(stock, "A"), a)
+		w.redis.unsubscribe(scripts.Inbox(scripts.LockChannel(stock), "A"), a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
 		w.settle()

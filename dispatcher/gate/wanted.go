@@ -36,7 +36,7 @@ type wanting struct {
 
 // countableFrom is the time from which on the others in Redis may have waited for h.
 func (l *Lock) countableFrom(h *Hold) Time {
-	if l.traits().fair || l.traits().inLine {
+	if l.traits().fair || l.Kind.InLine() {
 		return h.Since()
 	}
 	return h.Since() + listenerAge

@@ -74,6 +74,7 @@ var words = map[string]word{
 	"resent":        func(w *Writer, c *gate.Command) { w.flag(c.Args.Take().Resent) },
 	"runs":          func(w *Writer, c *gate.Command) { w.string(string(c.Args.Take().Runs)) },
 	"resentPermits": func(w *Writer, c *gate.Command) { w.flag(c.Args.PermitTake().Resent) },
+	"permitsPlace":  func(w *Writer, c *gate.Command) { w.number(c.PermitsPlace()) },
 	"permits":       func(w *Writer, c *gate.Command) { w.number(c.Args.PermitTake().N) },
 	"holds":         func(w *Writer, c *gate.Command) { w.string(string(c.Args.PermitRenew().Holds)) },
 	"freedFirst":    func(w *Writer, c *gate.Command) { w.number(int64(c.Args.PermitFree().First)) },

@@ -82,7 +82,7 @@ func (w *Writer) keyOf(kind gate.Kind, c *gate.Command, key func(name string) st
 
 // line names the line for a lock; if there can be none, the lock again.
 func (w *Writer) line(c *gate.Command) {
-	if w.call.Lineless || c.Entry.Kind != gate.MutexKind && c.Entry.Kind != gate.FencedKind {
+	if w.call.Lineless || !c.Entry.Kind.InLine() {
 		w.key(c.Entry.Name)
 	} else {
 		w.text = scripts.AppendLineKey(w.text, c.Entry.Name)

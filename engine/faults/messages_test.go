@@ -174,7 +174,7 @@ func TestFaultFloodOfMessages(t *testing.T) {
 		for i := range messages {
 			name := fmt.Sprint("wait:", i%names)
 			w.Server.Do("PUBLISH", scripts.LockChannel(name), "0")
-			w.Server.Do("PUBLISH", scripts.Inbox(name, e.ID()), strconv.Itoa(rand.IntN(3)))
+			w.Server.Do("PUBLISH", scripts.Inbox(scripts.LockChannel(name), e.ID()), strconv.Itoa(rand.IntN(3)))
 			time.Sleep(time.Second / messages)
 		}
 		asked := e.Stats().Attempts - before

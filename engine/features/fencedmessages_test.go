@@ -37,7 +37,7 @@ func TestNoMessageBringsAFencingToken(t *testing.T) {
 	held := testkit.MustLock(t, b.FencedMutex("x"))
 	for _, next := range []*engine.Engine{a, b, a, b} {
 		waiting := next.FencedMutex("x").LockAsync(testkit.Soon(t))
-		channel := scripts.Inbox("x", next.ID())
+		channel := scripts.Inbox(scripts.LockChannel("x"), next.ID())
 		redistest.Await(t, "a place", func() bool { return testkit.InLine(server, "x") == 1 })
 		listener := stranger()
 		if err := listener.Do("PSUBSCRIBE", channel).Err(); err != nil {

@@ -66,13 +66,13 @@ func newScriptDuel(r *rival) *scriptDuel {
 	for _, kind := range kinds {
 		for _, name := range namesOf(kind)[:2] { // to those of the third nobody listens
 			d.subscribe(scripts.LockChannel(name), scripts.LeaderChannel(name), scripts.RWChannel(name), scripts.SemaphoreChannel(name), scripts.LatchChannel(name), scripts.FairChannel(name, "java:7"),
-				scripts.Inbox(name, engine1))
+				scripts.Inbox(scripts.LockChannel(name), engine1))
 			for n := range 4 {
 				d.subscribe(scripts.FairChannel(name, engine1+":"+strconv.Itoa(n)), scripts.FairChannel(name, engine2+":"+strconv.Itoa(n)))
 			}
 		}
 	}
-	d.subscribe(scripts.Inbox(namesOf("lock")[0], engine2), scripts.Inbox(namesOf("fenced")[1], engine2)) // in other lines this one is dead
+	d.subscribe(scripts.Inbox(scripts.LockChannel(namesOf("lock")[0]), engine2), scripts.Inbox(scripts.LockChannel(namesOf("fenced")[1]), engine2)) // in other lines this one is dead
 	for channel := range d.subscribed {
 		d.rival.heard.pipe([]string{"SUBSCRIBE", channel})
 		if d.s.since(7, 0) {

@@ -35,7 +35,7 @@ func (s *state) inLine(name int) (places []place) {
 // inbox is the channel of the messages about a name that are for the engine of a place alone.
 func (p place) inbox(name int) string {
 	engine, _, _ := strings.Cut(p.owner, ":")
-	return scripts.Inbox(nameOf(name), engine)
+	return scripts.Inbox(scripts.LockChannel(nameOf(name)), engine)
 }
 
 // heard reports whether its engine hears messages.

@@ -20,7 +20,7 @@ const publishScript = "return redis.call(ARGV[1], ARGV[2], ARGV[3])"
 // pubsub listens on one connection and publishes on another, as a waiter and a holder do. A waiter has an inbox beside the lock's channel.
 func pubsub(n *node) []Finding {
 	publish, name := n.publish(), n.name()
-	inbox := scripts.Inbox(name, "00000000-0000-8000-8000-000000000000")
+	inbox := scripts.Inbox(scripts.LockChannel(name), "00000000-0000-8000-8000-000000000000")
 	heard, stop, err := n.listen(publish, scripts.LockChannel(name), inbox)
 	if err != nil && n.prefix != "" && strings.HasPrefix(err.Error(), "NOPERM") {
 		return n.refused(err)
