@@ -119,7 +119,7 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 	case l.Kind.InLine():
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	default:
-		r.subscribe(&l.Entry, "", fx)
+		r.subscribe(&l.Entry, nil, fx)
 	}
 	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever this process believes of its readers
 		l.pauseForWriters(now)

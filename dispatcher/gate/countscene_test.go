@@ -11,11 +11,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			d locks n 1
 			e locks n 3
 			answer 2                         -> a: granted; take 2 2x2,1x1,3x1,
-			answer 5                         -> b: granted; c: granted; d: granted; subscribe redisson_sc:{stock}
-			subscribed                       -> take 3 3x1,
+			answer 5                         -> b: granted; c: granted; d: granted; subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 3 3x1, n 3
 			answer 3                         -> e: granted
 			idle                             -> false
-			after 1s                         -> unsubscribe redisson_sc:{stock}
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"a try is told with all who want as much, once Redis was asked for it": `
 			a locks n 2 try                  -> take 1 2x1,
@@ -25,16 +25,16 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0                         -> b: taken for who knows how long; c: taken for who knows how long
 			d locks n 1                      -> take 3 1x1,
 			e locks n 1 try                  -> e: taken for who knows how long
-			answer 0                         -> subscribe redisson_sc:{stock}`,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"callers who come while a question is on its way are asked for next": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 2
 			answer 2                         -> a: granted; take 2 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			c locks n 1
-			subscribed                       -> take 3 2x1,1x1,
-			answer 0
-			message                          -> take 4 2x1,1x1,
+			subscribed                       -> take 3 2x1,1x1, n 2
+			answer 0                         -> subscribe redisson_sc:{stock}
+			message                          -> take 4 2x1,1x1, n 2
 			answer 3                         -> b: granted; c: granted
 			idle                             -> false`,
 		"what was taken for who has gone is the next one's, and else goes back": `
@@ -61,12 +61,12 @@ func TestSemaphoreScenes(t *testing.T) {
 		"a waiter that gives up has those behind it asked for anew": `
 			a locks n 5                      -> take 1 5x1,
 			b locks n 1
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1,1x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,1x1,
-			answer 0
-			a times-out                      -> a: timed out, last taken for who knows how long; take 3 1x1,
+			a times-out                      -> a: timed out, last taken for who knows how long; take 3 1x1, n 1
 			answer 1                         -> b: granted
-			c locks n 5                      -> take 4 5x1,
+			c locks n 5                      -> take 4 5x1, n 5
 			answer 0
 			c waits-no-longer                -> c: gave up, last taken for who knows how long`,
 		"a question whose answer was lost is sent again, for those who wait now": `
@@ -191,20 +191,20 @@ func TestSemaphoreScenes(t *testing.T) {
 			a times-out                      -> a: timed out, last too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"`,
 		"our own messages are no news": `
 			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 2x1,
-			answer 0
 			b locks n 3
 			x changes give 1                 -> give 3 n 1
 			message
-			answer 1                         -> x ok: granted 1; take 4 2x1,3x1,
+			answer 1                         -> x ok: granted 1; take 4 2x1,3x1, n 2
 			answer 0
-			message                          -> take 5 2x1,3x1,
+			message                          -> take 5 2x1,3x1, n 2
 			answer 0
 			x changes give 1                 -> give 6 n 1
-			answer 2                         -> x ok: granted 2; take 7 2x1,3x1,
+			answer 2                         -> x ok: granted 2; take 7 2x1,3x1, n 2
 			answer 0
-			message`,
+			message                          -> take 8 2x1,3x1, n 2`,
 		"a take that too few replicas have goes back": `
 			a locks n 2                      -> take 1 2x1,
 			b locks try                      -> b: taken for who knows how long
@@ -216,24 +216,24 @@ func TestSemaphoreScenes(t *testing.T) {
 			idle                             -> true`,
 		"a refused subscription": `
 			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed NOPERM                -> a: refused "NOPERM"
-			after 3s
-			idle                             -> true
-			a locks n 2                      -> take 2 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
-			after 3s                         -> (1.567s) take 3 2x1,`,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_sc:{stock}
+			after 3s                         -> (1.973s) take 2 2x1,
+			idle                             -> false
+			a locks n 2
+			answer 0
+			after 3s                         -> (1.567s) take 3 2x2,`,
 		"a broken link": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 1 try                  -> b: taken for who knows how long
 			not-sent
 			after 500ms
 			link-up                          -> take 2 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 3 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 3 2x1, n 2
 			not-sent
-			link-up                          -> take 4 2x1,
-			answer 0
+			link-up                          -> take 4 2x1, n 2
+			answer 0                         -> subscribe redisson_sc:{stock}
 			a times-out                      -> a: timed out, last taken for who knows how long`,
 		"a refused question": `
 			a locks n 2                      -> take 1 2x1,
@@ -276,13 +276,13 @@ func TestSemaphoreScenes(t *testing.T) {
 		"one question is for 128 callers at most": `
 			callers 130                      -> take 1 1x1,
 			answer 1                         -> caller0: granted; take 2 1x128,
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			waiting                          -> 129`,
 		"one question asks for so many permits at most": `
 			a locks n 2251799813685248       -> take 1 2251799813685248x1,
 			b locks n 1
-			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 2251799813685248x1,`,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2251799813685248x1, n 2251799813685248`,
 		"one release gives so many permits at most": `
 			x changes give 1                 -> give 1 n 1
 			y changes give 2251799813685248
@@ -292,18 +292,18 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0                         -> z ok: granted`,
 		"what a caller hears who came after others had gone": `
 			a locks                          -> take 1 1x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			a goes                           -> a: is not there
 			b locks                          -> take 2 1x1,
 			b times-out                      -> b: timed out, last down`,
 		"a message that was taken for our own": `
 			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 2x1,
-			answer 0
 			x changes give 1                 -> give 3 n 1
 			message
-			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1,
+			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1, n 2
 			answer 0
 			x changes give 1                 -> give 5 n 1
 			denied NOPERM                    -> x ok: refused "NOPERM"
@@ -311,9 +311,9 @@ func TestSemaphoreScenes(t *testing.T) {
 			lost
 			message
 			after 20ms                       -> (17ms) give 6 n 1
-			answer 1                         -> x ok: granted 1; take 7 2x1,
+			answer 1                         -> x ok: granted 1; take 7 2x1, n 2
 			answer 0
-			message`,
+			message                          -> take 8 2x1, n 2`,
 		"pauses of changes begin anew": `
 			x changes give 1                 -> give 1 n 1
 			answer fault 1
@@ -331,11 +331,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 20ms                       -> (17ms) give 2 n 1`,
 		"a subscription that is refused later": `
 			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 2x1,
-			answer 0
-			subscribed NOPERM
-			after 1s`,
+			subscribed NOPERM                -> a: refused "NOPERM"
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u`,
 		"a change whose answer is given up in its pause": `
 			x changes drain-permits 0        -> drain permits 1
 			lost
@@ -366,50 +366,50 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0                         -> y ok: granted`,
 		"a drained engine hears no news": `
 			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 2x1,
-			answer 0
 			drain                            -> a: closed
-			after 1s                         -> unsubscribe redisson_sc:{stock}
+			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"messages in vain, and a grant": `
 			a locks                          -> take 1 1x1,
 			b locks
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x2, n 1
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 1x2,
+			message                          -> take 3 1x2, n 1
 			answer 0
-			message                          -> take 3 1x2,
+			message                          -> take 4 1x2, n 1
 			answer 0
-			message                          -> take 4 1x2,
+			message                          -> take 5 1x2, n 1
 			answer 0
-			message                          -> take 5 1x2,
+			message                          -> take 6 1x2, n 1
 			answer 0
-			message                          -> take 6 1x2,
+			message                          -> take 7 1x2, n 1
 			answer 0
-			message                          -> take 7 1x2,
+			message                          -> take 8 1x2, n 1
 			answer 0
-			message                          -> take 8 1x2,
+			message                          -> take 9 1x2, n 1
 			answer 0
-			message                          -> take 9 1x2,
+			message                          -> take 10 1x2, n 1
 			answer 0
-			message                          -> take 10 1x2,
+			message                          -> take 11 1x2, n 1
 			answer 0
-			message                          -> take 11 1x2,
-			answer 0
-			message                          -> take 12 1x2,
+			message                          -> take 12 1x2, n 1
 			answer 0
 			message
-			after 1ms                        -> take 13 1x2,
+			after 1ms                        -> take 13 1x2, n 1
 			answer 1                         -> a: granted
-			message                          -> take 14 1x1,
+			message                          -> take 14 1x1, n 1
 			answer 0
-			message                          -> take 15 1x1,
+			message                          -> take 15 1x1, n 1
 			answer 0`,
 		"a try asks again after a message": `
 			b locks                          -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 1x1,
-			answer 0
 			b goes                           -> b: is not there
 			a locks try                      -> take 3 1x1,
 			message
@@ -420,8 +420,8 @@ func TestSemaphoreScenes(t *testing.T) {
 			b locks n 1125899906842624
 			c locks n 1125899906842624
 			d locks n 1125899906842624
-			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 1125899906842624x2,`,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1125899906842624x2, n 1125899906842624`,
 		"a try while a question waits for its answer": `
 			a locks try                      -> take 1 1x1,
 			lost                             -> a: doubtful
@@ -440,34 +440,34 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 1                         -> a: granted`,
 		"a message that was missed is heeded once": `
 			a locks                          -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 1x1,
+			message                          -> take 3 1x1, n 1
 			answer 0
-			message                          -> take 3 1x1,
+			message                          -> take 4 1x1, n 1
 			answer 0
-			message                          -> take 4 1x1,
+			message                          -> take 5 1x1, n 1
 			answer 0
-			message                          -> take 5 1x1,
+			message                          -> take 6 1x1, n 1
 			answer 0
-			message                          -> take 6 1x1,
+			message                          -> take 7 1x1, n 1
 			answer 0
-			message                          -> take 7 1x1,
+			message                          -> take 8 1x1, n 1
 			answer 0
-			message                          -> take 8 1x1,
+			message                          -> take 9 1x1, n 1
 			answer 0
-			message                          -> take 9 1x1,
+			message                          -> take 10 1x1, n 1
 			answer 0
-			message                          -> take 10 1x1,
+			message                          -> take 11 1x1, n 1
 			answer 0
-			message                          -> take 11 1x1,
-			answer 0
-			message                          -> take 12 1x1,
+			message                          -> take 12 1x1, n 1
 			answer 0
 			message
-			after 1ms                        -> take 13 1x1,
+			after 1ms                        -> take 13 1x1, n 1
 			message
 			answer 0
-			after 2ms                        -> take 14 1x1,
+			after 2ms                        -> take 14 1x1, n 1
 			answer 0
 			after 16ms`,
 		"a machine is woken when something is due, and not earlier": `
@@ -479,7 +479,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0                         -> take 2 1x1,
 			alarm                            -> none
 			subscribed
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			a goes                           -> a: is not there
 			alarm                            -> 1s
 			x changes give 1                 -> give 3 n 1

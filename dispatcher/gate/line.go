@@ -81,11 +81,11 @@ func (l *Lock) notePlace(now Time, asked *Command) {
 
 // waitInLine sees to the subscriptions of a waiting engine.
 func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
-	if r.inbox.subscribe(e, cfg.UUID, fx); r.inbox.state == subscribeDenied {
+	if r.inbox.subscribe(e, cfg, fx); r.inbox.state == subscribeDenied {
 		r.listens = true
 	}
 	if r.listens {
-		r.subscribe(e, "", fx)
+		r.subscribe(e, nil, fx)
 	}
 }
 

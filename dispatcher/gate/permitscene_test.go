@@ -8,11 +8,11 @@ func TestPermitScenes(t *testing.T) {
 			a locks n 2                      -> permit take 1 1s n 2
 			b locks n 3
 			answer 1                         -> a: granted until 990ms; permit take 3 1s n 3
+			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 6 1s next 6 n 3
 			answer held 500ms                -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 6 1s n 3
-			answer held 500ms
 			after 334ms                      -> (333ms) permit renew 9 1,2,1000; 1s
-			answer 1                         -> permit take 10 1s n 3
+			answer 1                         -> permit take 10 1s next 6 n 3
 			after 200ms
 			answer 1                         -> b: granted until 1.324s
 			b unlocks                        -> permit free 13 next 10 n 3
@@ -22,7 +22,7 @@ func TestPermitScenes(t *testing.T) {
 			answer not-mine                  -> a ok: lost
 			oldest                           -> none
 			idle                             -> false
-			after 1s                         -> unsubscribe redisson_sc:{stock}
+			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"a try is told how long it would take, and with it those who want as much": `
 			a locks n 2 try                  -> permit take 1 1s n 2
@@ -32,7 +32,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> c: granted until 990ms
 			d locks n 5                      -> permit take 4 1s n 5
 			e locks try                      -> e: taken for who knows how long
-			answer held 5s                   -> subscribe redisson_sc:{stock}`,
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"permits that nobody here has are freed by their numbers": `
 			x changes permit-free 8          -> permit free 1 id-0000000000008 n 1
 			answer not-mine                  -> x ok: lost
@@ -114,7 +114,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 295ms; permit take 2 1s n 1
 			a unlocks
 			after 300ms                      -> (295ms) a ok: doubtful
-			answer held 1s                   -> permit free 3 next 1 n 1; subscribe redisson_sc:{stock}
+			answer held 1s                   -> permit free 3 next 1 n 1; subscribe redisson_sc:{stock}:wheellock:u
 			answer 1                         -> permit take 4 1s n 1
 			subscribed`,
 		"a grant that comes too late is given back": `
@@ -161,60 +161,60 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 1.043s`,
 		"a message asks again when permits came, and not when there are none": `
 			a locks n 2                      -> permit take 1 1s n 2
+			answer held 1900ms               -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 4 n 2
 			answer held 1900ms               -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 3 1s n 2
-			answer held 1900ms
 			message 0
-			message 1                        -> permit take 5 1s n 2
+			message 1                        -> permit take 5 1s next 4 n 2
 			answer held 1800ms
 			after 500ms
-			message 1 2                      -> permit take 7 1s n 2
+			message 1 2                      -> permit take 7 1s next 4 n 2
 			answer held 1300ms
-			message 3                        -> permit take 9 1s n 2
+			message 3                        -> permit take 9 1s next 4 n 2
 			answer 1                         -> a: granted until 1.49s
 			a unlocks                        -> permit free 11 next 9 n 2
 			message 1
 			answer 1                         -> a ok: granted 1
 			message 1
-			after 1s                         -> unsubscribe redisson_sc:{stock}`,
+			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u`,
 		"messages in vain are heeded less often": `
 			a locks n 2                      -> permit take 1 1s n 2
+			answer held 1900ms               -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 4 n 2
 			answer held 1900ms               -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 3 1s n 2
+			message                          -> permit take 5 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 5 1s n 2
+			message                          -> permit take 7 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 7 1s n 2
+			message                          -> permit take 9 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 9 1s n 2
+			message                          -> permit take 11 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 11 1s n 2
+			message                          -> permit take 13 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 13 1s n 2
+			message                          -> permit take 15 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 15 1s n 2
+			message                          -> permit take 17 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 17 1s n 2
+			message                          -> permit take 19 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 19 1s n 2
+			message                          -> permit take 21 1s next 4 n 2
 			answer held 1900ms
-			message                          -> permit take 21 1s n 2
-			answer held 1900ms
-			message                          -> permit take 23 1s n 2
+			message                          -> permit take 23 1s next 4 n 2
 			answer held 1900ms
 			message
 			message
-			after 1ms                        -> permit take 25 1s n 2
+			after 1ms                        -> permit take 25 1s next 4 n 2
 			answer held 1900ms
 			message
 			message
 			after 1ms
-			after 2ms                        -> (1ms) permit take 27 1s n 2
+			after 2ms                        -> (1ms) permit take 27 1s next 4 n 2
 			message
 			after 2ms
 			message
 			answer held 1900ms
-			after 4ms                        -> (2ms) permit take 29 1s n 2
+			after 4ms                        -> (2ms) permit take 29 1s next 4 n 2
 			answer 1                         -> a: granted until 998ms`,
 		"an extension that too few replicas have": `
 			a locks lease 900ms              -> permit take 1 900ms n 1
@@ -241,11 +241,11 @@ func TestPermitScenes(t *testing.T) {
 		"a caller that gives up is told what was heard last": `
 			a locks n 2                      -> permit take 1 1s n 2
 			b locks n 1
-			answer held 700ms                -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 3 1s n 2
+			answer held 700ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 4 n 2
 			a times-out                      -> a: timed out, last taken for 700ms
-			answer held 650ms                -> permit take 5 1s n 1
-			answer held 600ms
+			answer held 650ms                -> permit take 5 1s next 2 n 1
+			answer held 600ms                -> subscribe redisson_sc:{stock}
 			after 100ms
 			b waits-no-longer                -> b: gave up, last taken for 500ms`,
 		"pauses of a question do not depend on its lease, those of a renewal do": `
@@ -287,7 +287,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks                          -> permit take 2 1s n 1
 			stall 2s
-			answer held 1s                   -> a ends: lost; permit free 3 next 1 n 1; subscribe redisson_sc:{stock}`,
+			answer held 1s                   -> a ends: lost; permit free 3 next 1 n 1; subscribe redisson_sc:{stock}:wheellock:u`,
 		"what time has ended ends before the link is up": `
 			a locks                          -> permit take 1 1s n 1
 			answer 1                         -> a: granted until 990ms
@@ -355,30 +355,30 @@ func TestPermitScenes(t *testing.T) {
 			b locks n 1
 			a goes                           -> a: is not there
 			answer held 5s                   -> permit take 3 1s n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 4 1s n 1
-			answer held 5s`,
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 4 1s next 2 n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}`,
 		"a message while a question is on its way": `
 			a locks n 2                      -> permit take 1 1s n 2
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 3 1s n 2
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 4 n 2
 			message
-			answer held 5s                   -> permit take 5 1s n 2
-			answer held 5s`,
+			answer held 5s                   -> permit take 5 1s next 4 n 2
+			answer held 5s                   -> subscribe redisson_sc:{stock}`,
 		"pauses begin anew": `
 			a locks                          -> permit take 1 1s n 1
 			again LOADING
 			after 20ms                       -> (17ms) permit take 2 1s n 1
 			again LOADING
 			after 40ms                       -> (33ms) permit take 3 1s n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 4 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 4 1s next 2 n 1
 			again LOADING
-			after 20ms                       -> (20ms) permit take 5 1s n 1
+			after 20ms                       -> (20ms) permit take 5 1s next 2 n 1
 			answer 1                         -> a: granted until 1.07s
-			b locks                          -> permit take 6 1s n 1
+			b locks                          -> permit take 6 1s next 2 n 1
 			again LOADING
-			after 20ms                       -> (17ms) permit take 7 1s n 1`,
+			after 20ms                       -> (17ms) permit take 7 1s next 2 n 1`,
 		"a hold is no more when it was granted to who has gone": `
 			a locks                          -> permit take 1 1s n 1
 			a leaves
@@ -388,9 +388,9 @@ func TestPermitScenes(t *testing.T) {
 			idle                             -> true`,
 		"a try asks again after a message": `
 			b locks                          -> permit take 1 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 2 1s n 1
-			answer held 5s
 			b goes                           -> b: is not there
 			a locks try                      -> permit take 3 1s n 1
 			message
@@ -425,7 +425,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 1
 			alarm                            -> 333ms
 			c locks                          -> permit take 6 1s n 1
-			answer held 700ms                -> subscribe redisson_sc:{stock}
+			answer held 700ms                -> subscribe redisson_sc:{stock}:wheellock:u
 			alarm                            -> 333ms
 			c goes                           -> c: is not there
 			alarm                            -> 333ms
@@ -483,7 +483,7 @@ func TestPermitScenes(t *testing.T) {
 			answer held 100ms
 			subscribed
 			c locks                          -> permit take 3 1s n 1
-			answer held 100ms                -> subscribe redisson_sc:{stock}
+			answer held 100ms                -> subscribe redisson_sc:{stock}:wheellock:u
 			close                            -> a ends: closed; c: closed; permit free 4 next 1 n 1
 			answer 1
 			idle                             -> true`,

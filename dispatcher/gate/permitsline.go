@@ -20,10 +20,8 @@ type place struct {
 // heeds reports whether a message on the name's channel is for this engine.
 func (p *place) heeds() bool { return p.leads || p.permits == 0 }
 
-// leavesLine reports whether c takes nothing and gives up our place.
-func (c *Command) leavesLine() bool {
-	return c.Op == Take && c.Args.Take().Runs == "" || c.Op == PermitTake && c.Args.PermitTake().N == 0
-}
+// leavesLine reports whether c can take nothing, and gives up our place. A Take without waiters may have taken something when it was sent before.
+func (c *Command) leavesLine() bool { return c.Op == PermitTake && c.Args.PermitTake().N == 0 }
 
 // leaveLine gives up our place: no caller waits any more.
 func (s *Sequencer) leaveLine() Command {

@@ -12,28 +12,28 @@ func TestPermitTurnScenes(t *testing.T) {
 		"who is first now asks at once, whatever the one before slept for": `
 			a locks n 1                      -> permit take 1 1s n 1
 			b locks n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 2 1s n 1
+			message                          -> permit take 3 1s next 2 n 1
+			answer 1                         -> a: granted until 990ms; permit take 4 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 3 1s n 1
-			answer 1                         -> a: granted until 990ms; permit take 4 1s n 1
-			answer held 5s
-			message                          -> permit take 5 1s n 1
+			message                          -> permit take 5 1s next 2 n 1
 			b goes                           -> b: is not there
 			c locks n 2
-			answer held 5s                   -> permit take 6 1s n 2`,
+			answer held 5s                   -> permit take 6 1s next 4 n 2`,
 		"sleep ends with the first of the held permits": `
 			a locks                          -> permit take 1 1s n 1
+			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
 			answer held 500ms                -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 2 1s n 1
-			answer held 500ms
 			after 500ms
-			after 1ms                        -> permit take 3 1s n 1
+			after 1ms                        -> permit take 3 1s next 2 n 1
 			answer held 0s
-			after 1ms                        -> permit take 4 1s n 1
+			after 1ms                        -> permit take 4 1s next 2 n 1
 			answer -1
 			after 1s
-			after 1s                         -> (633ms) permit take 5 1s n 1`,
+			after 1s                         -> (633ms) permit take 5 1s next 2 n 1`,
 		"what is answered begins pauses anew": `
 			a locks                          -> permit take 1 1s n 1
 			again LOADING
@@ -76,33 +76,33 @@ func TestPermitTurnScenes(t *testing.T) {
 		"messages are heeded at once again after a grant": `
 			a locks n 1                      -> permit take 1 1s n 1
 			b locks n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 2 1s n 1
+			message                          -> permit take 3 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 3 1s n 1
+			message                          -> permit take 4 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 4 1s n 1
+			message                          -> permit take 5 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 5 1s n 1
+			message                          -> permit take 6 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 6 1s n 1
+			message                          -> permit take 7 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 7 1s n 1
+			message                          -> permit take 8 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 8 1s n 1
+			message                          -> permit take 9 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 9 1s n 1
+			message                          -> permit take 10 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 10 1s n 1
+			message                          -> permit take 11 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 11 1s n 1
+			message                          -> permit take 12 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 12 1s n 1
+			link-up                          -> permit take 13 1s next 2 n 1
+			answer 1                         -> a: granted until 990ms; permit take 14 1s next 2 n 1
 			answer held 5s
-			link-up                          -> permit take 13 1s n 1
-			answer 1                         -> a: granted until 990ms; permit take 14 1s n 1
-			answer held 5s
-			message                          -> permit take 15 1s n 1`,
+			message                          -> permit take 15 1s next 2 n 1`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
 	}

@@ -265,8 +265,9 @@ func (s *scene) reply(words []string) scripts.Reply {
 	switch words[0] {
 	case "held": // for so long
 		return scripts.Reply(-s.duration(words[1]).Milliseconds() - 2)
-	case "stands", "joins", "leads", "joins-first": // the same, and a claim or a place stands; it is new; it is the first and is to listen
-		k := map[string]int64{"stands": 1, "joins": 2, "leads": 3, "joins-first": 4}[words[0]]
+	case "stands", "joins", "leads", "joins-first", "is-first", "joins-as-first", "is-first-and-listens":
+		// the same, and a claim or a place stands; it is new; it is the first and is to listen; of permits: it is the first; and is to listen
+		k := map[string]int64{"stands": 1, "joins": 2, "leads": 3, "joins-first": 4, "is-first": 5, "joins-as-first": 6, "is-first-and-listens": 7}[words[0]]
 		return scripts.Reply(-k<<43 - s.duration(words[1]).Milliseconds() - 2)
 	case "given": // to another engine, and so many heard of it
 		return scripts.Passed + 1 + scripts.Reply(s.number(words[1]))
@@ -304,7 +305,7 @@ func (s *scene) number(text string) int64 {
 
 // told has a message come to the inbox.
 func (s *scene) told(said int64) {
-	news := News{Channel: scripts.Inbox(scripts.LockChannel("stock"), "u")}
+	news := News{Channel: scripts.Inbox(channels[s.entry.Kind]("stock"), "u")}
 	news.Add(said)
 	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 }

@@ -43,6 +43,23 @@ type duel struct {
 	callers  [2][]*borrower
 	expected [2]int64 // released, and not answered yet
 	seen     [2]tally
+	heard    [2][]News // messages on their way to each
+}
+
+// listener is one of the engines.
+type listener struct {
+	c *duel
+	i int
+}
+
+func (l listener) hear(channel, message string) {
+	news := News{Channel: channel}
+	said, err := strconv.ParseInt(message, 10, 64)
+	if err != nil {
+		l.c.t.Fatal(err)
+	}
+	news.Add(said)
+	l.c.heard[l.i] = append(l.c.heard[l.i], news)
 }
 
 // writtenCommand is a command and what the script gets of it.
@@ -58,7 +75,8 @@ func newDuel(t *testing.T, seed uint64) *duel {
 	c.redis = newRedis(&c.now)
 	c.redis.do("SET", stock, strconv.Itoa(poolSize))
 	for i := range c.entries {
-		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
+		c.cfgs[i] = &Config{Lease: time.Second, PollCap: 2 * time.Second, UUID: fmt.Sprint("engine", i), Stats: &Stats{},
+			Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})}
 		c.entries[i] = NewEntry(stock, SemaphoreKind, c.cfgs[i])
 		c.encoders[i] = NewEncoder(fmt.Sprint("engine", i), 0)
 	}
@@ -81,7 +99,10 @@ func (c *duel) step(i int, event func(Machine, *Effects)) {
 	}
 	for _, s := range fx.Subscriptions {
 		if s.On {
-			c.step(i, func(m Machine, fx *Effects) { m.Subscribed(c.now, "", "", fx) })
+			c.redis.subscribe(s.Channel, listener{c, i})
+			c.step(i, func(m Machine, fx *Effects) { m.Subscribed(c.now, s.Channel, "", fx) })
+		} else {
+			c.redis.unsubscribe(s.Channel, listener{c, i})
 		}
 	}
 }
@@ -109,9 +130,6 @@ func (c *duel) carry(i int, loss float64) {
 		if loss > 0 && fate > 0.9 {
 			command.Unreplicated()
 		}
-		if command.Op == Give { // the other engine hears of it
-			c.step(1-i, func(m Machine, fx *Effects) { m.Message(c.now, oneMessage, fx) })
-		}
 	}
 	c.seen[i].back(&command.Command)
 	granted := c.cfgs[i].Stats.Granted.Load()
@@ -124,7 +142,7 @@ func (c *duel) carry(i int, loss float64) {
 // act does something at random.
 func (c *duel) act() {
 	i := c.IntN(2)
-	switch c.IntN(8) {
+	switch c.IntN(9) {
 	case 0, 1:
 		b := &borrower{seen: &c.seen[i]}
 		b.w = Waiter{By: b, N: 1 + c.Int64N(3), Try: c.IntN(4) == 0}
@@ -149,10 +167,24 @@ func (c *duel) act() {
 	case 5:
 		c.now += time.Duration(c.IntN(40)) * time.Millisecond
 		c.wake()
+	case 6:
+		c.hear(i, 0.3)
 	default:
 		c.carry(i, 0.5)
 	}
 	c.check()
+}
+
+// hear has a message reach engine i, or lose its way.
+func (c *duel) hear(i int, loss float64) {
+	if len(c.heard[i]) == 0 {
+		return
+	}
+	news := c.heard[i][0]
+	c.heard[i] = c.heard[i][1:]
+	if c.Float64() >= loss {
+		c.step(i, func(m Machine, fx *Effects) { m.Message(c.now, news, fx) })
+	}
 }
 
 func (c *duel) release(i int) bool {
@@ -235,6 +267,7 @@ func (c *duel) settle() {
 		c.now += 10 * time.Millisecond
 		c.wake()
 		for i := range c.boxes {
+			c.hear(i, 0)
 			c.carry(i, 0)
 		}
 		c.check()

@@ -116,7 +116,7 @@ func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, c *Command, 
 	if s.Kind.InLine() {
 		s.waitInLine(now, c, fx)
 	} else {
-		s.rivals.subscribe(&s.Entry, "", fx)
+		s.rivals.subscribe(&s.Entry, nil, fx)
 	}
 }
 

@@ -10,39 +10,39 @@ func TestSequencerScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a release that nobody heard has no message that comes back": `
 			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,
-			answer 0
 			x changes give 1                 -> give 3 n 1
-			answer 0                         -> x ok: granted; take 4 5x1,
+			answer 0                         -> x ok: granted; take 4 5x1, n 5
 			answer 0
-			message                          -> take 5 5x1,`,
+			message                          -> take 5 5x1, n 5`,
 		"one that was heard has, and it is our own": `
 			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,
-			answer 0
 			x changes give 1                 -> give 3 n 1
-			answer 1                         -> x ok: granted 1; take 4 5x1,
+			answer 1                         -> x ok: granted 1; take 4 5x1, n 5
 			answer 0
-			message
-			message                          -> take 5 5x1,`,
+			message                          -> take 5 5x1, n 5
+			message`,
 		"Redis is asked at once for a caller who came while the one before was asked for": `
 			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 1x1,
-			answer 0
-			message                          -> take 3 1x1,
+			message                          -> take 3 1x1, n 1
 			b locks n 1
-			answer 1                         -> a: granted; take 4 1x1,`,
+			answer 1                         -> a: granted; take 4 1x1, n 1`,
 		"a message that was taken for that of a release that was refused": `
 			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,
-			answer 0
 			x changes give 1                 -> give 3 n 1
 			message
-			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1,`,
+			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5`,
 		"a refusal is believed when no earlier copy can arrive any more": `
 			x changes give 1                 -> give 1 n 1
 			lost
@@ -77,7 +77,7 @@ func TestSequencerScenes(t *testing.T) {
 			leaves-by                        -> any time`,
 		"who waits hears what became of a release": `
 			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			x changes give 1                 -> give 2 n 1
 			again LOADING
 			a times-out                      -> a: timed out, last refused for now "LOADING"`,
@@ -92,16 +92,16 @@ func TestSequencerScenes(t *testing.T) {
 			after 20ms                       -> (18ms) take 4 2x1,`,
 		"who is first now asks at once, whatever the one before slept for": `
 			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,
-			answer 0
-			message                          -> take 3 5x1,
+			message                          -> take 3 5x1, n 5
 			b locks n 2
 			a goes                           -> a: is not there
-			answer 0                         -> take 4 2x1,`,
+			answer 0                         -> take 4 2x1, n 2`,
 		"a release that is refused for good is no answer to those who wait": `
 			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			x changes give 1                 -> give 2 n 1
 			answer fault 6                   -> x ok: refused (fault 6); take 3 5x1,
 			answer 0
@@ -110,9 +110,9 @@ func TestSequencerScenes(t *testing.T) {
 			a times-out                      -> a: timed out, last taken for who knows how long`,
 		"who goes before Redis was asked for him changes nothing": `
 			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
 			answer 0                         -> subscribe redisson_sc:{stock}
-			subscribed                       -> take 2 5x1,
-			answer 0
 			b locks n 1
 			b goes                           -> b: is not there`,
 		"a release without an answer when the engine ends": `
@@ -139,13 +139,13 @@ func TestAMessageAfterPermitsThatNobodyHeardOf(t *testing.T) {
 			a locks                          -> permit take 1 1s n 1
 			answer 1                         -> a: granted until 990ms
 			b locks                          -> permit take 2 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			subscribed                       -> permit take 3 1s n 1
-			answer held 5s
 			a unlocks                        -> permit free 4 next 1 n 1
-			answer 0                         -> a ok: granted; permit take 5 1s n 1
+			answer 0                         -> a ok: granted; permit take 5 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 6 1s n 1`)
+			message                          -> permit take 6 1s next 2 n 1`)
 }
 
 // Who comes while others look at a latch is not let through by what they find, also if he has waited before.

@@ -20,6 +20,8 @@ func (y *tally) sent(c *Command) {
 	switch {
 	case !questions[c.Op] || c.Op == FairAsk && c.ID == 0: // the latter only says that the engine lives
 	case (c.Op == Take || c.Op == PermitTake || c.Op == GetCount) && c.ID == y.question:
+	case c.Op == Take && c.Args.Take().Runs == "" || c.leavesLine(): // it asks for nothing
+		y.question = c.ID
 	default:
 		y.attempts++
 		y.question = c.ID

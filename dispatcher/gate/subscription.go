@@ -59,15 +59,15 @@ const (
 // lingerTime is how long a subscription outlives its last waiter: hot names need it again soon.
 const lingerTime = time.Second
 
-// subscribe asks for the name's channel, or for the inbox of the engine with that UUID, unless that was done.
-func (s *subscription) subscribe(e *Entry, inbox string, fx *Effects) {
+// subscribe asks for the name's channel, or, if inboxOf is not nil, for the inbox of that engine, unless that was done.
+func (s *subscription) subscribe(e *Entry, inboxOf *Config, fx *Effects) {
 	s.linger = Never
 	if s.state != unsubscribed {
 		return
 	}
 	s.state, s.channel = subscribing, channels[e.Kind](e.Name)
-	if inbox != "" {
-		s.channel = scripts.Inbox(s.channel, inbox)
+	if inboxOf != nil {
+		s.channel = scripts.Inbox(s.channel, inboxOf.UUID)
 	}
 	fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel, On: true})
 }
