@@ -99,7 +99,8 @@ return each(#KEYS / width, function(i)
 	if before then return before end
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
-	line = line and line ~= key and first(line) and { key = line, now = clock() }
+	local waiting = line and line ~= key and first(line)
+	line = waiting and { key = line, now = clock() }
 	local taken = held and call('ZCARD', held) or 0
 	if type(taken) == 'table' then return fault(taken, held) end
 	return change(key, held, receipt, line, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])

@@ -11,7 +11,10 @@ import (
 
 // The scenes of what has no owner in Redis. Each call has a number, and its effect once.
 
-var countKeys = []string{one, scripts.ReceiptKey(one, someUUID)}
+var (
+	countKeys = []string{one, scripts.ReceiptKey(one, someUUID)}
+	poolKeys  = append(countKeys[:2:2], scripts.LineKey(one)) // of what takes permits, or may add some
+)
 
 // counted sets up a number.
 func counted(n int) func(*box) {
@@ -31,29 +34,29 @@ func counts(least scripts.Reply, to string) func(*outcome) {
 }
 
 var countingScenes = []scene{
-	{"take", scripts.Take, counted(5), countKeys, []any{0, 7, 1, "2x1,"}, counts(1, "3")},
-	{"take too many", scripts.Take, counted(1), countKeys, []any{0, 7, 1, "2x1,"}, counts(0, "1")},
-	{"give", scripts.Give, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
-	{"add", scripts.AddPermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, -7, nobody}, counts(0, "-2")},
-	{"set", scripts.SetPermits, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
+	{"take", scripts.Take, counted(5), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(1, "3")},
+	{"take too many", scripts.Take, counted(1), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(0, "1")},
+	{"give", scripts.Give, counted(5), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
+	{"add", scripts.AddPermits, counted(5), poolKeys, []any{"PUBLISH", 0, 7, -7, nobody}, counts(0, "-2")},
+	{"set", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"drain", scripts.DrainPermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "0")},
 	{"count down", scripts.CountDown, counted(5), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "3")},
 	{"count down to 0", scripts.CountDown, counted(2), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
 	{"count down by more than is left", scripts.CountDown, counted(1), countKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "")},
 	{"set a latch", scripts.SetCount, nil, countKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"delete a latch", scripts.DeleteCount, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
-	{"set for a minute", scripts.SetPermits, nil, countKeys, []any{"PUBLISH", 0, 7, "5,60000", nobody}, func(o *outcome) {
+	{"set for a minute", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, "5,60000", nobody}, func(o *outcome) {
 		o.Helper()
 		if counts(1, "5")(o); o.granted(1) {
 			o.lasts(one, time.Minute)
 		}
 	}},
 	{"delete a semaphore", scripts.DeletePermits, counted(5), countKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
-	{"add permits that expire", scripts.PermitAdd, counted(5), countKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "6")},
+	{"add permits that expire", scripts.PermitAdd, counted(5), poolKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "6")},
 }
 
 var (
-	permitKeys  = []string{one, scripts.PermitsKey(one), countKeys[1]}
+	permitKeys  = []string{one, scripts.PermitsKey(one), countKeys[1], scripts.LineKey(one)}
 	engineBytes = scripts.PermitBytes(someUUID)
 )
 
@@ -96,16 +99,16 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 }
 
 var permitScenes = []scene{
-	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
-	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 2, hour, nobody}, pool(1, true, 100, 101)},
-	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, 100, 1, 9, hour, nobody},
+	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
+	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
+	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 9, hour, 0, nobody},
 		func(o *outcome) {
 			if _, refused := o.reply.Held(); refused {
 				o.reply = -1
 			}
 			pool(1, true, 100)(o)
 		}},
-	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 1, 1, 2, hour, nobody}, pool(1, true, 1, 2)},
+	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 1, 1, 2, hour, 0, nobody}, pool(1, true, 1, 2)},
 	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
 	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
@@ -116,8 +119,8 @@ var permitScenes = []scene{
 	{"delete permits without a number", scripts.PermitDelete, func(b *box) {
 		pooled(0, 2, 1)(b)
 		b.must("DEL", one)
-	}, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
-	{"delete permits that expire", scripts.PermitDelete, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, func(o *outcome) {
+	}, permitKeys[:3], []any{"PUBLISH", 0, 7, 0, nobody}, counts(1, "")},
+	{"delete permits that expire", scripts.PermitDelete, pooled(3, 2, 1), permitKeys[:3], []any{"PUBLISH", 0, 7, 0, nobody}, func(o *outcome) {
 		o.Helper()
 		if counts(1, "")(o); o.granted(1) {
 			o.want(o.must("EXISTS", permitKeys[1]), "0", "those held")
@@ -129,6 +132,19 @@ var permitScenes = []scene{
 		}
 		pool(0, false)(o)
 	}},
+}
+
+// keysOf are those of a script that changes a number.
+func keysOf(script scripts.Script) []string {
+	switch script.Name {
+	case scripts.PermitSet.Name:
+		return permitKeys
+	case scripts.PermitDelete.Name:
+		return permitKeys[:3]
+	case scripts.Give.Name, scripts.AddPermits.Name, scripts.SetPermits.Name, scripts.PermitAdd.Name:
+		return poolKeys
+	}
+	return countKeys
 }
 
 func idOf(n uint64) string { return string(scripts.PermitID(someUUID, n)) }

@@ -132,7 +132,7 @@ func TestAlias(t *testing.T) {
 func TestReceiptsOfAliasesAreApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		give := func(name string, number int) string {
-			return b.eval(scripts.Give, []string{name, scripts.ReceiptKey(name, someUUID)}, "PUBLISH", 0, number, 1, scripts.SemaphoreChannel(name))
+			return b.eval(scripts.Give, []string{name, scripts.ReceiptKey(name, someUUID), scripts.LineKey(name)}, "PUBLISH", 0, number, 1, scripts.SemaphoreChannel(name))
 		}
 		b.want(give("{a}", 8), "0", "the later call")
 		b.want(give("a", 7), "0", "the earlier one, which was under way for longer")

@@ -315,9 +315,10 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 	case "look":
 		return c.each(func(name string) { c.key(name) })
 	case "take":
-		c.until()
+		c.arg("PUBLISH").until().arg(c.engine)
 		return c.each(func(name string) {
-			c.key(name, receipt(name)).fresh().arg(oneOf(c.duel, []string{"0", "1"}), oneOf(c.duel, []string{"1x1", "2x3,1x2", "9x1"}))
+			c.key(name, receipt(name), scripts.LineKey(name)).fresh()
+			c.arg(oneOf(c.duel, []string{"0", "1"}), oneOf(c.duel, []string{"1x1", "2x3,1x2", "9x1", ""}), oneOf(c.duel, []string{"0", "1", "2"}), channel(name))
 		})
 	default:
 		c.arg("PUBLISH").until()
@@ -333,7 +334,12 @@ func (c *call) counting(channel func(string) string, among ...scripts.Script) []
 			if c.key(name); c.script.Name == scripts.PermitSet.Name || c.script.Name == scripts.PermitDelete.Name {
 				c.key(scripts.PermitsKey(name))
 			}
-			c.key(receipt(name)).fresh().arg(by, channel(name))
+			c.key(receipt(name))
+			switch c.script.Name {
+			case "give", "add_permits", "set_permits", "permit_add", "permit_set":
+				c.key(scripts.LineKey(name))
+			}
+			c.fresh().arg(by, channel(name))
 		})
 	}
 }
@@ -344,10 +350,10 @@ func (c *call) permits() []string {
 	c.script = oneOf(c.duel, []scripts.Script{scripts.SetPermits, scripts.PermitAdd, scripts.PermitSet, scripts.PermitDelete, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitCount})
 	switch c.script.Name {
 	case "permit_take":
-		c.arg("PUBLISH").until().arg(half)
+		c.arg("PUBLISH").until().arg(half, c.engine)
 		return c.each(func(name string) {
-			c.key(name, held(name), receipt(name)).fresh()
-			c.arg(oneOf(c.duel, []string{"0", "1"}), strconv.Itoa(1+c.IntN(3))).lease().arg(channel(name))
+			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh()
+			c.arg(oneOf(c.duel, []string{"0", "1"}), strconv.Itoa(c.IntN(4))).lease().arg(oneOf(c.duel, []string{"0", "1", "2"}), channel(name))
 		})
 	case "permit_renew":
 		c.arg(half)
@@ -357,7 +363,7 @@ func (c *call) permits() []string {
 	case "permit_free":
 		c.arg("PUBLISH").until().arg(half)
 		return c.each(func(name string) {
-			c.key(name, held(name), receipt(name)).fresh().arg(c.held(name), strconv.Itoa(1+c.IntN(2)), "", channel(name))
+			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh().arg(c.held(name), strconv.Itoa(1+c.IntN(2)), "", channel(name))
 		})
 	case "permit_count":
 		c.names = c.names[:1]

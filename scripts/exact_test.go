@@ -178,10 +178,7 @@ func TestCountsThatAreThereOrNot(t *testing.T) {
 		{"none are added without a word", scripts.PermitAdd, "5", 0, "0", "5"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			b, keys := b.fresh(t), countKeys
-			if layouts[c.script.Name].keys == 3 {
-				keys = permitKeys
-			}
+			b, keys := b.fresh(t), keysOf(c.script)
 			if c.before != "" {
 				b.must("SET", one, c.before)
 			}

@@ -24,10 +24,10 @@ var layouts = map[string]layout{
 	"acquire_read": {2, 2, 4, false}, "acquire_write": {1, 1, 2, false}, "release_read": {2, 2, 2, false}, "release_write": {1, 1, 2, false},
 	"renew_read": {2, 1, 3, false}, "downgrade": {2, 1, 4, false},
 	"fair_ask": {5, 4, 7, false}, "fair_release": {5, 2, 4, false}, "fair_leave": {5, 2, 3, false},
-	"take": {2, 1, 3, false}, "give": {2, 2, 3, false}, "add_permits": {2, 2, 3, false}, "set_permits": {2, 2, 3, false},
+	"take": {3, 3, 5, false}, "give": {3, 2, 3, false}, "add_permits": {3, 2, 3, false}, "set_permits": {3, 2, 3, false},
 	"drain_permits": {2, 2, 3, false}, "count_down": {2, 2, 3, false}, "set_count": {2, 2, 3, false}, "delete_count": {2, 2, 3, false},
-	"look": {1, 0, 0, false}, "permit_take": {3, 3, 5, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {3, 3, 5, false},
-	"permit_add": {2, 2, 3, false}, "permit_set": {3, 2, 3, false}, "permit_delete": {3, 2, 3, false}, "delete_permits": {2, 2, 3, false},
+	"look": {1, 0, 0, false}, "permit_take": {4, 4, 6, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {4, 3, 5, false},
+	"permit_add": {3, 2, 3, false}, "permit_set": {4, 2, 3, false}, "permit_delete": {3, 2, 3, false}, "delete_permits": {2, 2, 3, false},
 }
 
 // alone are the calls that do for one name each what a command does for all of its names.

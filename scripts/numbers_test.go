@@ -26,7 +26,7 @@ func TestReceiptsAreInTheOrderOfTheirNumbers(t *testing.T) {
 				b := b.fresh(t)
 				b.must("SET", one, "5")
 				b.must("SET", countKeys[1], fmt.Sprint(c.last, ":0"))
-				b.eval(scripts.Give, countKeys, "PUBLISH", 0, c.call, 3, nobody)
+				b.eval(scripts.Give, poolKeys, "PUBLISH", 0, c.call, 3, nobody)
 				b.want(b.must("GET", one), c.free, "free")
 				b.want(b.thing(countKeys[1]).value, c.noted, "the receipt")
 			})
@@ -101,7 +101,7 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 		t.Run("who stands behind ten callers that are not all served is not served", func(t *testing.T) {
 			b := b.fresh(t)
 			b.must("SET", one, "19")
-			b.want(b.eval(scripts.Take, countKeys, 0, 7, 0, "2x10,1x1"), "18", "take")
+			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, "2x10,1x1", 0, nobody), "18", "take")
 			b.want(b.must("GET", one), "1", "free")
 		})
 		t.Run("a reader's hold of nine seconds is prolonged to ten", func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestAReceiptOfARefusalIsOfItsCall(t *testing.T) {
 	b := realBox(t).fresh(t)
 	b.must("SET", one, "5")
 	refused := answering(frozen(scripts.Give), "INCRBY", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
-	answer := b.eval(refused, countKeys, "PUBLISH", 0, 7, 3, nobody)
+	answer := b.eval(refused, poolKeys, "PUBLISH", 0, 7, 3, nobody)
 	b.want(answer, fault(scripts.OutOfMem), "give")
 	b.want(b.thing(countKeys[1]).value, "7:"+answer, "the receipt")
 }

@@ -13,12 +13,12 @@ import (
 // stock is a semaphore of permits that expire.
 type stock struct {
 	*box
-	keys []string // permits, those held, this engine's receipt
+	keys []string // permits, those held, this engine's receipt, the line
 }
 
 // stocked has free permits, and others held under numbers from 1 on, of which those before the living one are over.
 func stocked(b *box, name string, free, held, living int) *stock {
-	s := &stock{b, []string{name, scripts.PermitsKey(name), scripts.ReceiptKey(name, someUUID)}}
+	s := &stock{b, []string{name, scripts.PermitsKey(name), scripts.ReceiptKey(name, someUUID), scripts.LineKey(name)}}
 	b.must("SET", s.keys[0], fmt.Sprint(free))
 	for id := 1; id <= held; id++ {
 		ends := "1"
@@ -33,7 +33,7 @@ func stocked(b *box, name string, free, held, living int) *stock {
 
 func (s *stock) take(number, n int) string {
 	s.Helper()
-	return s.eval(scripts.PermitTake, s.keys, "PUBLISH", 0, scripts.PermitBytes(someUUID), number, 0, n, hour, scripts.SemaphoreChannel(s.keys[0]))
+	return s.eval(scripts.PermitTake, s.keys, "PUBLISH", 0, scripts.PermitBytes(someUUID), someUUID, number, 0, n, hour, 0, scripts.SemaphoreChannel(s.keys[0]))
 }
 
 func (s *stock) free(number, first, n int) string {

@@ -18,7 +18,7 @@ func permitsEnding(b *box, free int, in ...int64) {
 }
 
 func (b *box) takePermits(number uint64, n int) string {
-	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, number, 0, n, hour, nobody)
+	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, number, 0, n, hour, 0, nobody)
 }
 
 // The number of permits and what is left of the first held one decide.
@@ -68,7 +68,7 @@ func TestPermitTake(t *testing.T) {
 	t.Run("also within a millisecond", func(t *testing.T) {
 		b := b.fresh(t)
 		permitsEnding(b, 1)
-		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody), "1", "permit_take")
+		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody), "1", "permit_take")
 		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
 			t.Error("the held ones do not end")
 		}
@@ -76,10 +76,10 @@ func TestPermitTake(t *testing.T) {
 	t.Run("too few leave a receipt when the call was sent before", func(t *testing.T) {
 		b := b.fresh(t)
 		permitsEnding(b, 0, 5000)
-		args := []any{"PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody}
+		args := []any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody}
 		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take")
 		b.want(b.must("EXISTS", permitKeys[2]), "0", "EXISTS of the receipt")
-		args[4] = 1
+		args[5] = 1
 		refused := answering(frozen(scripts.PermitTake), "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
 		b.want(b.eval(refused, permitKeys, args...), fault(scripts.OutOfMem), "permit_take when Redis refuses the receipt")
 		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take sent again")
@@ -124,13 +124,13 @@ func TestPermitsThatAreOverComeBack(t *testing.T) {
 func TestPermitTakeOfTwoNames(t *testing.T) {
 	b := realBox(t)
 	heard := b.listen("second")
-	keys := append(permitKeys[:3:3], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID))
+	keys := append(permitKeys[:4:4], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID), scripts.LineKey(two))
 	for n, want := range map[int]string{1: "1", 9: "2"} {
 		b := b.fresh(t)
 		permitsEnding(b, 5)
 		b.must("SET", two, "1")
 		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
-		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, 7, 0, 1, hour, nobody, 8, 0, n, hour, "second")
+		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody, 8, 0, n, hour, 0, "second")
 		b.want(b.said("second", heard), want, "the channel, of ", n)
 	}
 }
@@ -179,7 +179,7 @@ func TestPermitFreeOfTwoNames(t *testing.T) {
 	permitsEnding(b, 5, 9000, 9000)
 	b.must("SET", two, "5")
 	b.must("ZADD", scripts.PermitsKey(two), "4000000000000", idOf(3))
-	keys := append(permitKeys[:3:3], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID))
+	keys := append(permitKeys[:4:4], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID), scripts.LineKey(two))
 	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1)+idOf(2), nobody, 7, 0, 1, idOf(3), nobody), "0", "permit_free")
 	b.want(b.must("MGET", one, two), "[7 6]", "free")
 }
@@ -215,7 +215,7 @@ func TestTakeServesFromTheFront(t *testing.T) {
 		for again, receipt := range map[int]string{0: "", 1: "7:" + strconv.Itoa(c.taken)} {
 			b := b.fresh(t)
 			b.must("SET", one, strconv.Itoa(c.free))
-			b.want(b.eval(scripts.Take, countKeys, 0, 7, again, c.line), strconv.Itoa(c.taken), c.free, " for ", c.line, ": take")
+			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, again, c.line, 0, nobody), strconv.Itoa(c.taken), c.free, " for ", c.line, ": take")
 			b.want(b.must("GET", one), strconv.Itoa(c.free-c.taken), "free")
 			if c.taken > 0 {
 				receipt = "7:" + strconv.Itoa(c.taken)
@@ -226,11 +226,11 @@ func TestTakeServesFromTheFront(t *testing.T) {
 	for _, n := range []string{"1", "2"} {
 		b.fresh(t)
 		b.must("SET", one, "5")
-		b.eval(scripts.Take, countKeys, 0, 7, 0, n+"x1")
+		b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, n+"x1", 0, nobody)
 		b.must("PEXPIRE", countKeys[1], "1000")
 		refused := answering(scripts.Take, "PEXPIRE", "{ err = "+strconv.Quote(refusals[scripts.ReadOnly])+" }")
-		b.want(b.eval(refused, countKeys, 0, 7, 1, n+"x1"), fault(scripts.ReadOnly), "take again when Redis refuses")
-		b.want(b.eval(scripts.Take, countKeys, 0, 7, 1, n+"x1"), n, "take again")
+		b.want(b.eval(refused, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, nobody), fault(scripts.ReadOnly), "take again when Redis refuses")
+		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, nobody), n, "take again")
 		b.lasts(countKeys[1], time.Minute)
 	}
 }

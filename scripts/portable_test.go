@@ -124,8 +124,7 @@ func TestNumbersAreExactOrRefused(t *testing.T) {
 		call := 0
 		change := func(s scripts.Script, n int64) string {
 			call++
-			keys := countKeys
-			return b.eval(s, keys, "PUBLISH", 0, call, n, nobody)
+			return b.eval(s, keysOf(s), "PUBLISH", 0, call, n, nobody)
 		}
 		for _, s := range []scripts.Script{scripts.AddPermits, scripts.PermitAdd, scripts.Give} {
 			for _, c := range []struct {
@@ -154,7 +153,7 @@ func TestNumbersAreExactOrRefused(t *testing.T) {
 		b = b.fresh(t)
 		b.must("SET", one, "9007199254740993")
 		b.want(change(scripts.DrainPermits, 0), refused, "drain")
-		b.want(b.eval(scripts.Take, countKeys, 0, 100, 1, "2x1,"), refused, "take")
+		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 100, 1, "2x1,", 0, nobody), refused, "take")
 		b.want(change(scripts.CountDown, 1), refused, "count down")
 		b.must("ZADD", permitKeys[1], "4000000000000", idOf(1))
 		b.want(b.eval(scripts.PermitFree, permitKeys, "PUBLISH", 0, engineBytes, 101, 1, 1, "", nobody), refused, "permit_free")

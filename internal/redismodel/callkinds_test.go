@@ -173,8 +173,9 @@ func (c *caller) counting(names []string, channel func(string) string, among ...
 	case "count":
 		c.key(names[0])
 	case "take":
-		c.until().each(names, func(name string) {
-			c.key(name, receipt(name)).fresh().arg(c.one("0", "1"), c.one("1x1", "2x3,1x2", "9x1", "1x3"))
+		c.how().until().arg(c.engine).each(names, func(name string) {
+			c.key(name, receipt(name), scripts.LineKey(name)).fresh()
+			c.arg(c.one("0", "1"), c.one("1x1", "2x3,1x2", "9x1", "1x3", ""), c.one("0", "1", "2"), channel(name))
 		})
 	default:
 		c.how().until().each(names, func(name string) {
@@ -189,7 +190,12 @@ func (c *caller) counting(names []string, channel func(string) string, among ...
 			if c.key(name); c.script.Name == scripts.PermitSet.Name || c.script.Name == scripts.PermitDelete.Name {
 				c.key(scripts.PermitsKey(name))
 			}
-			c.key(receipt(name)).fresh().arg(by, channel(name))
+			c.key(receipt(name))
+			switch c.script.Name {
+			case "give", "add_permits", "set_permits", "permit_add", "permit_set":
+				c.key(scripts.LineKey(name))
+			}
+			c.fresh().arg(by, channel(name))
 		})
 	}
 }
@@ -199,9 +205,9 @@ func (c *caller) permits(names []string) {
 	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
 	switch c.pick(scripts.SetPermits, scripts.PermitAdd, scripts.PermitSet, scripts.PermitDelete, scripts.PermitTake, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitFree, scripts.PermitCount) {
 	case "permit_take":
-		c.how().until().arg(half).each(names, func(name string) {
-			c.key(name, held(name), receipt(name)).fresh()
-			c.arg(c.one("0", "1"), c.one("1", "2", "3")).lease().arg(channel(name))
+		c.how().until().arg(half, c.engine).each(names, func(name string) {
+			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh()
+			c.arg(c.one("0", "1"), c.one("0", "1", "2", "3")).lease().arg(c.one("0", "1", "2"), channel(name))
 		})
 	case "permit_renew":
 		c.arg(half).each(names, func(name string) {
@@ -217,7 +223,7 @@ func (c *caller) permits(names []string) {
 					ids += c.one(append(c.parts(held(name), aZset), "0123456789abcdef")...)
 				}
 			}
-			c.key(name, held(name), receipt(name)).fresh().arg(first, strconv.Itoa(n), ids, channel(name))
+			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh().arg(first, strconv.Itoa(n), ids, channel(name))
 		})
 	case "permit_count":
 		c.how().key(names[0], held(names[0])).arg(channel(names[0]))

@@ -266,7 +266,7 @@ func (c *caller) outsider(name string) []string {
 		{"ZADD", alive, moment, c.engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
 		{"SET", counter, c.one("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
 		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.one("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
-		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, since, "since"},
+		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, strconv.FormatInt(-now+c.one64(0, 5, 199, 200), 10), c.engine + ":1 1"}, {"ZADD", line, "3", c.engine + ":2 1"}, {"ZADD", line, since, "since"},
 		{"ZREM", line, "since"}, {"PERSIST", line}, {"PEXPIRE", line, "1500"},
 		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.owner()}, {"HSET", leader, "term", count},
 		{"SET", receipt, c.one("x", "1:1", strconv.FormatUint(c.calls, 10)+":-1", "999999:2", strconv.FormatUint(c.calls+1, 10)+":0")}, {"SADD", receipt, "x"},
