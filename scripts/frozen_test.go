@@ -34,7 +34,7 @@ local redis = setmetatable({
 
 // Where notAfter stands among the arguments of each script that has one.
 var notAfterAt = map[string]int{
-	"acquire": 0, "acquire_in_line": 0, "acquire_fenced": 0, "adopt": 0, "acquire_read": 0, "acquire_write": 0, "fair_ask": 0, "take": 0, "give": 1, "add_permits": 1,
+	"acquire": 0, "acquire_in_line": 0, "acquire_fenced": 0, "adopt": 0, "acquire_read": 0, "acquire_write": 0, "fair_ask": 0, "take": 1, "give": 1, "add_permits": 1,
 	"set_permits": 1, "drain_permits": 1, "count_down": 1, "set_count": 1, "delete_count": 1, "permit_take": 1, "permit_free": 1,
 	"permit_add": 1, "permit_set": 1, "permit_delete": 1, "delete_permits": 1,
 }
