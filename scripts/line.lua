@@ -138,15 +138,22 @@ local function give(lock, line, place, how, channel)
 	return false
 end
 
+-- moment is the server's time in milliseconds; nil: this user may not ask for it. It raises no error: the lock has lost its owner by then,
+-- and somebody must be told.
+local function moment()
+	local now = call('TIME')
+	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
+end
+
 -- handOver gives a lock that its owner has left to the first place in its line, or frees it. It answers GIVEN, or how many listeners were
 -- woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
--- still, at which nobody waits.
+-- still, at which nobody waits. Without the time nobody knows when a TURN ends: then each release frees the lock.
 local function handOver(lock, line, how, channel, left)
 	local place = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
 	if not place then return publish(how, channel, FREE) end
-	local now, since = clock(), tonumber(call('ZSCORE', line, SINCE))
-	local lasts = since and now - since + BEHIND or 0 -- less than 0: the clock was put back
+	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
+	local lasts = not now and TURN or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= TURN then
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
 		tell(line, place, how, channel, PAUSE)

@@ -391,6 +391,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, bob + ":1", "77"},
 		{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
 		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+		{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "1"},
 	} {
 		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
 			b := b.fresh(t)
@@ -407,6 +408,17 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			b.want(b.said(scripts.Inbox(one, bob), heard), of.heard, "the inbox")
 		})
 	}
+	t.Run("TIME revoked", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+		b.asks(bob, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-time")
+		b.want(user.frees(ann+":1"), waiting(1, 1), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+		b.want(b.said(channel, all), "0", "the channel")
+	})
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
 		t.Run("a place while "+command+" is refused", func(t *testing.T) {
 			b := b.fresh(t)
