@@ -127,8 +127,7 @@ local function give(lock, line, place, how, channel)
 		local lives = owner and listeners(how, inbox) > 0
 		local out = not (lives and code == WOKEN) and call('ZREM', line, place) == 1 -- before the code: none is published twice
 		if lives and out and call('HSET', lock, owner, '1') == 1 and not bound(lock, GIFT, owner) then
-			local heard = publish(how, inbox, code)
-			if heard >= 0 or how == 'BOTH' then return true end -- of two ways one may have been heard
+			if publishCode(how, inbox, code) then return true end
 			call('HDEL', lock, owner) -- unchecked: nobody has heard of it, and its lease is short
 		end
 		if owner then publish(how, inbox, FREE) end

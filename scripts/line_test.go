@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -419,6 +420,59 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
 	})
+	for name, of := range map[string]struct {
+		plain, sharded bool   // how the engine listens to its inbox
+		refused        string // a right of who releases that was revoked
+		gives          bool
+	}{
+		"both ways, without PUBLISH":      {true, true, "-publish", true},
+		"both ways, without SPUBLISH":     {true, true, "-spublish", true},
+		"by SUBSCRIBE, without SPUBLISH":  {true, false, "-spublish", true},
+		"by SSUBSCRIBE, without PUBLISH":  {false, true, "-publish", true},
+		"by SUBSCRIBE, without PUBLISH":   {true, false, "-publish", false},
+		"by SSUBSCRIBE, without SPUBLISH": {false, true, "-spublish", false},
+		"both ways, without either":       {true, true, "-publish -spublish", false},
+	} {
+		t.Run("an engine listens "+name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing(ann+":1", "1")(b)
+			inbox := scripts.Inbox(one, bob)
+			var heard, sharded <-chan string
+			if of.plain {
+				heard = b.listen(inbox)
+			}
+			if of.sharded {
+				sharded = b.listenSharded(inbox)
+			}
+			b.asks(bob, 1, secret)
+			user := b.limited(t, append([]string{"&*", "~*", "+@all"}, strings.Fields(of.refused)...)...)
+			reply := user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel)
+			said := ""
+			if of.plain {
+				said = b.said(inbox, heard)
+			}
+			if of.sharded {
+				b.must("SPUBLISH", inbox, "the end")
+				for message := range sharded {
+					if message == "the end" {
+						break
+					}
+					said += message
+				}
+			}
+			if of.gives {
+				b.want(reply, given, "the release")
+				b.stands(one, bob+":1=1")
+				if !strings.Contains(said, "77") {
+					t.Errorf("it heard %q, want the code", said)
+				}
+				return
+			}
+			b.want(reply, "-2", "the release")
+			b.stands(one)
+			b.want(said, "", "the inbox")
+		})
+	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
 		t.Run("a place while "+command+" is refused", func(t *testing.T) {
 			b := b.fresh(t)
