@@ -64,7 +64,10 @@ local function overtake(lock, line, place, ahead, how)
 	for _ = 1, DEAD do
 		if not ahead or ahead == place then break end
 		local _, _, inbox = read(ahead, channel)
-		if inbox and inbox ~= own and listeners(how, inbox) > 0 then break end
+		if inbox and inbox ~= own then
+			local heard, unsure = listeners(how, inbox)
+			if heard > 0 or unsure then break end
+		end
 		ahead = gone(line, ahead)
 	end
 	return ahead
@@ -119,12 +122,18 @@ end
 
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
 -- told that the lock is free: its place stands if it is only woken. An engine whose inbox nobody hears here may hear it at another node
--- of a cluster, so no code is published in vain, and it is told to ask again.
+-- of a cluster, so no code is published in vain, and it is told to ask again. A user who may not ask who listens gives nothing.
 local function give(lock, line, place, how, channel)
 	for _ = 1, DEAD do
 		if not place then return false end
 		local owner, code, inbox = read(place, channel)
-		local lives = owner and listeners(how, inbox) > 0
+		local heard, unsure = 0, false
+		if owner then heard, unsure = listeners(how, inbox) end
+		if heard == 0 and unsure then
+			tell(line, place, how, channel, FREE)
+			return false
+		end
+		local lives = heard > 0
 		local out = not (lives and code == WOKEN) and call('ZREM', line, place) == 1 -- before the code: none is published twice
 		if lives and out and call('HSET', lock, owner, '1') == 1 and not bound(lock, GIFT, owner) then
 			if publishCode(how, inbox, code) then return true end

@@ -386,6 +386,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
 		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
+		{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},
 		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", "", ""},
 		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
@@ -419,6 +420,40 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.must("EXISTS", one), "0", "EXISTS")
 		b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
+	})
+	t.Run("PUBSUB revoked", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard := b.listen(scripts.Inbox(one, cid))
+		b.asks(bob, 1, secret) // and is dead
+		b.asks(cid, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
+		b.want(user.frees(ann+":1"), waiting(0, 1), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(scripts.Inbox(one, cid), heard), "0", "the inbox")
+		b.wantLine(cid + ":1 77")
+	})
+	t.Run("an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard := b.listen(scripts.Inbox(one, bob))
+		b.asks(bob, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub|numsub")
+		b.want(user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel), waiting(0, 1), "the release")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+		b.wantLine(bob + ":1 77")
+	})
+	t.Run("whoever asks without PUBSUB leaves the places before it", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(old+":1", "1")(b)
+		b.asks(bob, 1, secret)
+		b.asks(cid, 1, secret)
+		b.asks(cid, 2, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
+		if got := user.asks(cid, 2, secret).Place(); got != (scripts.Place{Stands: true}) {
+			t.Errorf("%+v", got)
+		}
+		b.wantLine(bob+":1 77", cid+":1 77", cid+":2 77")
 	})
 	for name, of := range map[string]struct {
 		plain, sharded bool   // how the engine listens to its inbox

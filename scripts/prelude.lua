@@ -104,18 +104,18 @@ local function publish(how, channel, message)
 	return denied and -2 or heard
 end
 
--- listeners counts the subscribers of a channel; 0 when this user may not ask.
+-- listeners counts the subscribers of a channel, and says whether there may be more: of a way that this user may not ask for it counts none.
 local function listeners(how, channel)
-	local heard = 0
+	local heard, unsure = 0, false
 	if how ~= 'SPUBLISH' then
 		local reply = call('PUBSUB', 'NUMSUB', channel)
-		heard = reply[2] or 0
+		heard, unsure = reply[2] or 0, not reply[2]
 	end
 	if how ~= 'PUBLISH' then
 		local reply = call('PUBSUB', 'SHARDNUMSUB', channel)
-		heard = math.max(heard, reply[2] or 0)
+		heard, unsure = math.max(heard, reply[2] or 0), unsure or not reply[2]
 	end
-	return heard
+	return heard, unsure
 end
 
 -- publishCode tells an engine that listens here that it was given a lock, and answers how many heard it; nil: the code is published
