@@ -524,6 +524,59 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	}
 }
 
+// An engine that lives is told, or given the lock, also behind many dead ones. What one call removes is bounded (DEAD): behind more the
+// engines ask after PollCap, and the next call goes on where this one has stopped.
+// invariant: claim-counts-from-its-acquire
+func TestManyDeadStandInLine(t *testing.T) {
+	b := realBox(t)
+	behind := func(t *testing.T, dead int) (*box, <-chan string) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		places := []string{"ZADD", lineNames[1]}
+		for i := range dead {
+			places = append(places, fmt.Sprint(i), fmt.Sprintf("eeeeeeee-0000-8000-8000-%012x:1 77", i))
+		}
+		b.must(places...)
+		heard := b.listen(scripts.Inbox(one, bob))
+		b.asks(bob, 1, secret)
+		return b, heard
+	}
+	for _, dead := range []int{99, 100, 101, 250, 999} {
+		t.Run(fmt.Sprint("a release behind ", dead), func(t *testing.T) {
+			b, heard := behind(t, dead)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.stands(one, bob+":1=1")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+		})
+		t.Run(fmt.Sprint("a release at the end of a turn behind ", dead), func(t *testing.T) {
+			b, heard := behind(t, dead)
+			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)), "since")
+			b.want(b.frees(ann+":1"), waiting(0, 1), "the release")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+			b.wantLine(bob + ":1 77")
+		})
+		t.Run(fmt.Sprint("a question beside an owner outside behind ", dead), func(t *testing.T) {
+			b, _ := behind(t, dead)
+			b.must("DEL", one)
+			standing(old+":1", "1")(b)
+			if got := b.asks(bob, 1, secret).Place(); !got.Listens {
+				t.Errorf("%+v", got)
+			}
+			b.wantLine(bob + ":1 77")
+		})
+	}
+	t.Run("the next call goes on behind more than one removes", func(t *testing.T) {
+		b, heard := behind(t, 1500)
+		all := b.listen(channel)
+		b.want(b.frees(ann+":1"), waiting(1, 501), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(channel, all), "0", "the channel")
+		standing(ann+":2", "1")(b)
+		b.want(b.frees(ann+":2"), given, "the next release")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+	})
+}
+
 // Names that share a channel share no line: what is given to one would be taken for the other.
 func TestLinesOfAliasesAreApart(t *testing.T) {
 	if a, b := scripts.LineKey("a"), scripts.LineKey("{a}"); a == b {
