@@ -131,10 +131,40 @@ func TestReplyPlace(t *testing.T) {
 	}
 }
 
+// Where counts and codes meet.
+func TestReplyPlaceAtItsBounds(t *testing.T) {
+	for reply, want := range map[scripts.Reply]bool{
+		-1<<43 + 1: false, -1 << 43: true, -1<<43 - 1: true, // the longest TTL that is told is 2^42 ms
+		-1<<51 + 1: true, -1 << 51: false, -1<<51 - 1: false,
+		-1<<52 + 1: false, -1 << 52: false, math.MinInt64: false, scripts.Passed: false, math.MaxInt64: false,
+	} {
+		if got := reply.Place().Stands; got != want {
+			t.Errorf("%d: a place stands %t, want %t", reply, got, want)
+		}
+	}
+}
+
 func TestReplyWaiting(t *testing.T) {
-	for reply, want := range map[scripts.Reply][2]int64{0: {0, 0}, 3: {3, 0}, 1<<32 + 3: {3, 1}, 10_000 << 32: {0, 10_000}, -1: {-1, 0}, scripts.Passed: {int64(scripts.Passed), 0}} {
+	for reply, want := range map[scripts.Reply][2]int64{
+		0: {0, 0}, 3: {3, 0}, 1<<32 - 1: {1<<32 - 1, 0}, 1 << 32: {0, 1}, 1<<32 + 3: {3, 1}, 10_000 << 32: {0, 10_000},
+		scripts.Passed - 1: {1<<32 - 1, 1<<18 - 1}, scripts.Passed: {int64(scripts.Passed), 0}, scripts.Passed + 1: {int64(scripts.Passed) + 1, 0},
+		-1: {-1, 0}, scripts.PublishDenied: {-2, 0}, -1<<51 - 3: {-1<<51 - 3, 0},
+	} {
 		if listeners, places := reply.Waiting(); int64(listeners) != want[0] || places != want[1] {
 			t.Errorf("%d: %d listeners, %d places; want %d", reply, listeners, places, want)
+		}
+	}
+}
+
+func TestReplyGiven(t *testing.T) {
+	for reply, heard := range map[scripts.Reply]scripts.Reply{scripts.Passed + 1: 0, scripts.Passed + 2: 1, scripts.Passed + 10_001: 10_000} {
+		if got, given := reply.Given(); !given || got != heard {
+			t.Errorf("%d: given %t, heard by %d; want %d", reply, given, got, heard)
+		}
+	}
+	for _, reply := range []scripts.Reply{scripts.Passed, scripts.Passed - 1, 1, 0, scripts.NotMine, scripts.PublishDenied, -1<<51 - 3, math.MinInt64} {
+		if _, given := reply.Given(); given {
+			t.Errorf("%d: given", reply)
 		}
 	}
 }

@@ -156,14 +156,14 @@ local function give(l, now, head, how, channel)
 	if not its or its.owner ~= head or not stands(its, now) or listeners(how, channel .. ':' .. head) == 0 then return nil end
 	if call('HSET', l.lock, head, '1') ~= 1 then return nil end
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
-	local heard = publish(how, channel .. ':' .. head, its.code)
-	if heard < 0 and how ~= 'BOTH' then -- of two ways one may have been heard
+	local heard = publishCode(how, channel .. ':' .. head, its.code)
+	if not heard then
 		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
 		return nil
 	end
 	drop(l.claims, head)
 	pop(l, now, head, now) -- unchecked: as in take
-	return math.max(heard, 0)
+	return heard
 end
 
 -- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave

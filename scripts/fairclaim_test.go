@@ -122,6 +122,7 @@ func TestFairClaims(t *testing.T) {
 		{"PUBLISH", "PEXPIRE", "0", "1", "0"},
 		{"PUBLISH", "PUBSUB", "{ 'calls', 0 }", "1", "0"},
 		{"PUBLISH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
+		{"BOTH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
 	} {
 		t.Run("with "+c.how+" a lock is free for the head when "+c.command+" answers "+c.answer, func(t *testing.T) {
 			b := b.fresh(t)
@@ -144,7 +145,7 @@ func TestFairClaims(t *testing.T) {
 		b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
 		heard := b.listen("calls:you:2")
 		refused := answering(frozen(scripts.FairRelease), "SPUBLISH", "{ err = 'NOPERM' }")
-		b.want(b.eval(refused, fairKeys, "BOTH", "me", "me:1", 0, hour, "calls"), fmt.Sprint(int64(scripts.Passed)+1), "the release")
+		b.want(b.eval(refused, fairKeys, "BOTH", "me", "me:1", 0, hour, "calls"), fmt.Sprint(int64(scripts.Passed)+2), "the release")
 		b.want(b.said("calls:you:2", heard), code, "the message")
 		b.want(b.must("HGET", one, "you:2"), "1", "the owner of the lock")
 		b.want(b.line(), "", "the line")

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -385,12 +386,14 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
 		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
+		{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
 		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},
 		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", "", ""},
 		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
 		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, bob + ":1", "77"},
 		{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
 		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
+		{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "1"},
 	} {
 		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
 			b := b.fresh(t)
@@ -407,6 +410,104 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), of.heard, "the inbox")
 		})
 	}
+	t.Run("TIME revoked", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+		b.asks(bob, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-time")
+		b.want(user.frees(ann+":1"), waiting(1, 1), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+		b.want(b.said(channel, all), "0", "the channel")
+	})
+	t.Run("PUBSUB revoked", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard := b.listen(scripts.Inbox(one, cid))
+		b.asks(bob, 1, secret) // and is dead
+		b.asks(cid, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
+		b.want(user.frees(ann+":1"), waiting(0, 1), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(scripts.Inbox(one, cid), heard), "0", "the inbox")
+		b.wantLine(cid + ":1 77")
+	})
+	t.Run("an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		heard := b.listen(scripts.Inbox(one, bob))
+		b.asks(bob, 1, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub|numsub")
+		b.want(user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel), waiting(0, 1), "the release")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+		b.wantLine(bob + ":1 77")
+	})
+	t.Run("whoever asks without PUBSUB leaves the places before it", func(t *testing.T) {
+		b := b.fresh(t)
+		standing(old+":1", "1")(b)
+		b.asks(bob, 1, secret)
+		b.asks(cid, 1, secret)
+		b.asks(cid, 2, secret)
+		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
+		if got := user.asks(cid, 2, secret).Place(); got != (scripts.Place{Stands: true}) {
+			t.Errorf("%+v", got)
+		}
+		b.wantLine(bob+":1 77", cid+":1 77", cid+":2 77")
+	})
+	for name, of := range map[string]struct {
+		plain, sharded bool   // how the engine listens to its inbox
+		refused        string // a right of who releases that was revoked
+		gives          bool
+	}{
+		"both ways, without PUBLISH":      {true, true, "-publish", true},
+		"both ways, without SPUBLISH":     {true, true, "-spublish", true},
+		"by SUBSCRIBE, without SPUBLISH":  {true, false, "-spublish", true},
+		"by SSUBSCRIBE, without PUBLISH":  {false, true, "-publish", true},
+		"by SUBSCRIBE, without PUBLISH":   {true, false, "-publish", false},
+		"by SSUBSCRIBE, without SPUBLISH": {false, true, "-spublish", false},
+		"both ways, without either":       {true, true, "-publish -spublish", false},
+	} {
+		t.Run("an engine listens "+name, func(t *testing.T) {
+			b := b.fresh(t)
+			standing(ann+":1", "1")(b)
+			inbox := scripts.Inbox(one, bob)
+			var heard, sharded <-chan string
+			if of.plain {
+				heard = b.listen(inbox)
+			}
+			if of.sharded {
+				sharded = b.listenSharded(inbox)
+			}
+			b.asks(bob, 1, secret)
+			user := b.limited(t, append([]string{"&*", "~*", "+@all"}, strings.Fields(of.refused)...)...)
+			reply := user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel)
+			said := ""
+			if of.plain {
+				said = b.said(inbox, heard)
+			}
+			if of.sharded {
+				b.must("SPUBLISH", inbox, "the end")
+				for message := range sharded {
+					if message == "the end" {
+						break
+					}
+					said += message
+				}
+			}
+			if of.gives {
+				b.want(reply, given, "the release")
+				b.stands(one, bob+":1=1")
+				if !strings.Contains(said, "77") {
+					t.Errorf("it heard %q, want the code", said)
+				}
+				return
+			}
+			b.want(reply, "-2", "the release")
+			b.stands(one)
+			b.want(said, "", "the inbox")
+		})
+	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
 		t.Run("a place while "+command+" is refused", func(t *testing.T) {
 			b := b.fresh(t)
@@ -421,6 +522,59 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An engine that lives is told, or given the lock, also behind many dead ones. What one call removes is bounded (DEAD): behind more the
+// engines ask after PollCap, and the next call goes on where this one has stopped.
+// invariant: claim-counts-from-its-acquire
+func TestManyDeadStandInLine(t *testing.T) {
+	b := realBox(t)
+	behind := func(t *testing.T, dead int) (*box, <-chan string) {
+		b := b.fresh(t)
+		standing(ann+":1", "1")(b)
+		places := []string{"ZADD", lineNames[1]}
+		for i := range dead {
+			places = append(places, fmt.Sprint(i), fmt.Sprintf("eeeeeeee-0000-8000-8000-%012x:1 77", i))
+		}
+		b.must(places...)
+		heard := b.listen(scripts.Inbox(one, bob))
+		b.asks(bob, 1, secret)
+		return b, heard
+	}
+	for _, dead := range []int{99, 100, 101, 250, 999} {
+		t.Run(fmt.Sprint("a release behind ", dead), func(t *testing.T) {
+			b, heard := behind(t, dead)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.stands(one, bob+":1=1")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+		})
+		t.Run(fmt.Sprint("a release at the end of a turn behind ", dead), func(t *testing.T) {
+			b, heard := behind(t, dead)
+			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)), "since")
+			b.want(b.frees(ann+":1"), waiting(0, 1), "the release")
+			b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+			b.wantLine(bob + ":1 77")
+		})
+		t.Run(fmt.Sprint("a question beside an owner outside behind ", dead), func(t *testing.T) {
+			b, _ := behind(t, dead)
+			b.must("DEL", one)
+			standing(old+":1", "1")(b)
+			if got := b.asks(bob, 1, secret).Place(); !got.Listens {
+				t.Errorf("%+v", got)
+			}
+			b.wantLine(bob + ":1 77")
+		})
+	}
+	t.Run("the next call goes on behind more than one removes", func(t *testing.T) {
+		b, heard := behind(t, 1500)
+		all := b.listen(channel)
+		b.want(b.frees(ann+":1"), waiting(1, 501), "the release")
+		b.want(b.must("EXISTS", one), "0", "EXISTS")
+		b.want(b.said(channel, all), "0", "the channel")
+		standing(ann+":2", "1")(b)
+		b.want(b.frees(ann+":2"), given, "the next release")
+		b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+	})
 }
 
 // Names that share a channel share no line: what is given to one would be taken for the other.

@@ -71,3 +71,24 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 	listen(false, true)
 	oneWay("two plain and three sharded ones", 2, 3)
 }
+
+// Who may publish only one way wakes those who listen that way, and is told that others may have heard nothing.
+func TestOneOfTwoWaysIsRefused(t *testing.T) {
+	b := realBox(t)
+	for refused, heardSharded := range map[string]bool{"-publish": true, "-spublish": false} {
+		t.Run(refused, func(t *testing.T) {
+			b := b.fresh(t)
+			standing("me:1", "1")(b)
+			plain, sharded := b.listen(channel), b.listenSharded(channel)
+			user := b.limited(t, "&*", "~*", "+@all", refused)
+			b.want(user.eval(scripts.Release, []string{one, one}, "BOTH", "me:1", channel), "-2", "the release")
+			b.must("SPUBLISH", channel, "the end")
+			wantPlain, wantSharded := "0", "the end"
+			if heardSharded {
+				wantPlain, wantSharded = "", "0"
+			}
+			b.want(b.said(channel, plain), wantPlain, "the channel")
+			b.want(<-sharded, wantSharded, "the sharded channel")
+		})
+	}
+}

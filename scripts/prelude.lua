@@ -88,33 +88,44 @@ end
 -- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
 -- one tells whether there are others.
 
--- publish wakes the subscribers and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel.
+-- publish wakes the subscribers and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel, of two ways
+-- by one: the other wakes those that it can.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
-	local heard = 0
+	local heard, denied = 0, false
 	if how ~= 'SPUBLISH' then
 		local reply = call('PUBLISH', channel, message)
-		if type(reply) == 'table' then return -2 end
-		heard = reply
+		if type(reply) == 'table' then denied = true else heard = reply end
 	end
 	if how ~= 'PUBLISH' then
 		local reply = call('SPUBLISH', channel, message)
-		if type(reply) == 'table' then return -2 end
-		heard = math.max(heard, reply)
+		if type(reply) == 'table' then denied = true else heard = math.max(heard, reply) end
 	end
-	return heard
+	return denied and -2 or heard
 end
 
--- listeners counts the subscribers of a channel; 0 when this user may not ask.
+-- listeners counts the subscribers of a channel, and says whether there may be more: of a way that this user may not ask for it counts none.
 local function listeners(how, channel)
-	local heard = 0
+	local heard, unsure = 0, false
 	if how ~= 'SPUBLISH' then
 		local reply = call('PUBSUB', 'NUMSUB', channel)
-		heard = reply[2] or 0
+		heard, unsure = reply[2] or 0, not reply[2]
 	end
 	if how ~= 'PUBLISH' then
 		local reply = call('PUBSUB', 'SHARDNUMSUB', channel)
-		heard = math.max(heard, reply[2] or 0)
+		heard, unsure = math.max(heard, reply[2] or 0), unsure or not reply[2]
+	end
+	return heard, unsure
+end
+
+-- publishCode tells an engine that listens here that it was given a lock, and answers how many heard it; nil: the code is published
+-- nowhere, and the lock may be taken back. By a way that nobody listens to here no code is published: an engine may hear it at another
+-- node of a cluster.
+local function publishCode(how, channel, code)
+	local heard
+	for _, way in ipairs(how == 'BOTH' and { 'PUBLISH', 'SPUBLISH' } or { how }) do
+		local reply = (way == how or listeners(way, channel) > 0) and publish(way, channel, code) or -2
+		if reply >= 0 then heard = math.max(heard or 0, reply) end
 	end
 	return heard
 end

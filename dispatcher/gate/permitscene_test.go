@@ -322,6 +322,43 @@ func TestPermitScenes(t *testing.T) {
 			y changes permit-free 8 1        -> permit free 3 id-0000000000008 n 1
 			denied NOPERM                    -> y ok: refused "NOPERM"
 			oldest                           -> 0s`,
+		"permits of several holds are freed by as many calls, and each must succeed": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks n 2                      -> permit take 2 1s n 2
+			answer 1                         -> b: granted until 990ms
+			x changes permit-free 1 3        -> a ends: unlocked; b ends: unlocked; permit free 4 next 1 n 1
+			denied NOPERM                    -> permit free 5 next 2 n 2
+			answer 1                         -> x ok: refused "NOPERM"
+			idle                             -> true`,
+		"of several holds that are freed one was lost, and Redis refuses another": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			answer 1                         -> b: granted until 990ms
+			c locks                          -> permit take 3 1s n 1
+			answer 1                         -> c: granted until 990ms
+			x changes permit-free 1 2 3      -> a ends: unlocked; b ends: unlocked; c ends: unlocked; permit free 4 next 1 n 1
+			answer not-mine                  -> permit free 5 next 2 n 1
+			denied NOPERM                    -> permit free 6 next 3 n 1
+			answer not-mine                  -> x ok: refused "NOPERM"
+			idle                             -> true`,
+		"of several holds that are freed one was lost": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			answer 1                         -> b: granted until 990ms
+			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 next 1 n 1
+			answer not-mine                  -> permit free 4 next 2 n 1
+			answer 1                         -> x ok: lost
+			idle                             -> true`,
+		"a caller whose permits are freed by several calls is answered when the engine ends": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1s n 1
+			answer 1                         -> b: granted until 990ms
+			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 next 1 n 1
+			end                              -> x ok: doubtful`,
 		"permits of ours end while those of others are freed": `
 			a locks                          -> permit take 1 1s n 1
 			answer 1                         -> a: granted until 990ms

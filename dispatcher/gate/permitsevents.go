@@ -38,18 +38,35 @@ func (ps *permits) free(c *Change) (done bool) {
 // Settle handles the answer for the permits of other engines. It ends the holds of this engine, and then frees all their permits (rule 3).
 // It implements Settler.
 func (f *freeing) Settle(out Outcome) bool {
-	ps, ended := f.ps, false
+	ps, all := f.ps, &jointAck{ack: f.ack}
 	for _, p := range f.ours {
 		if out.Why == Granted && ps.held[p.h] == p { // else it has ended meanwhile
 			p.h.By.End(Unlocked)
-			ps.end(p, nil)
-			ended = true
+			ps.end(p, all)
+			all.left++
 		}
 	}
-	if ended {
-		ps.changes.queue[len(ps.changes.queue)-1].Ack = f.ack
-	} else {
+	if all.left == 0 {
 		settle(f.ack, out)
+	}
+	return true
+}
+
+// jointAck is the ack of several changes for one caller, who is answered after the last of them. A change that failed may have left permits
+// in Redis, so the answer is a success only if each change was one.
+type jointAck struct {
+	ack  Settler
+	left int     // changes without an answer
+	out  Outcome // what the caller is to be told so far
+}
+
+// Settle implements Settler.
+func (j *jointAck) Settle(out Outcome) bool {
+	if j.out.Why == Granted || j.out.Why == Lost && out.Why != Granted { // Lost says of one that nothing is left in Redis
+		j.out = out
+	}
+	if j.left--; j.left == 0 {
+		settle(j.ack, j.out)
 	}
 	return true
 }

@@ -182,6 +182,8 @@ func TestFindings(t *testing.T) {
 			`A.lock@2 A.lock-fixed B.try@1 A.lock-owned@1 A.drop@1 A.lock-fixed@2 C.try-staying A.run#2 C.run A.run#1 B.try A.arrive#1 B.run#1 A.confirm C.arrive unlock#5 B.lock-staying B.run A.run A.arrive#1 B.try@2 C.die B.lock@1 B.arrive#1 B.confirm run-stray B.run#2 B.arrive B.confirm A.arrive B.run#2 B.arrive#1 A.run#1 B.arrive#1 open-slot B.hear failover-1 B.mend-subscription B.mend B.run#1 publish#6 B.arrive#1 heal publish#3 publish#9 misconf B.hear B.run#1 B.run#2 B.hear B.arrive#1 B.arrive#1 B.hear`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
+		"permits of several holds are freed by their ids, and the first refusal is told to nobody": {"big permits",
+			`D.acquire D.acquire D.drop D.acquire D.run D.arrive D.run noperm D.arrive D.release D.run`},
 	} {
 		t.Run(name, func(t *testing.T) { replayed(t, f.world, f.moves) })
 	}

@@ -175,7 +175,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "if give(lock, line, place, how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
 	}},
 	{"a lock that is given to a dead engine", []edit{
-		{"scripts/line.lua", "local lives = owner and listeners(how, inbox) > 0", "local lives = owner"},
+		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
 	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
 		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
