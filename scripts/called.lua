@@ -19,16 +19,17 @@ end
 -- summon calls the first place that so many free permits are enough for and whose engine is alive, unless one is called. False: none is.
 local function summon(line, how, channel, free, now)
 	if called(line, now) then return true end
-	for _, place in ipairs(free > 0 and call('ZRANGE', line, 0, DEAD) or {}) do -- an error has none
+	local at = 0
+	for _ = 1, free > 0 and DEAD or 0 do
+		local place = call('ZRANGE', line, at, at)[1] -- an error has none
+		if not place then return false end
 		local owner, _, inbox = read(place, channel)
-		local wants = owner and tonumber(string.match(owner, '%d+$'))
-		if wants and wants <= free then
-			if publish(how, inbox, FREE) ~= 0 then
-				call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: then whoever asks first takes them
-				return true
-			end
-			call('ZREM', line, place) -- unchecked: then it goes later
+		local enough = owner and tonumber(string.match(owner, '%d+$')) <= free
+		if enough and publish(how, inbox, FREE) ~= 0 then
+			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: then whoever asks first takes them
+			return true
 		end
+		if not enough or call('ZREM', line, place) ~= 1 then at = at + 1 end
 	end
 	return false
 end

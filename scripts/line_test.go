@@ -413,34 +413,34 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	t.Run("TIME revoked", func(t *testing.T) {
 		b := b.fresh(t)
 		standing(ann+":1", "1")(b)
-		heard, all := b.listen(scripts.Inbox(one, bob)), b.listen(channel)
+		heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
 		b.asks(bob, 1, secret)
 		user := b.limited(t, "&*", "~*", "+@all", "-time")
 		b.want(user.frees(ann+":1"), waiting(1, 1), "the release")
 		b.want(b.must("EXISTS", one), "0", "EXISTS")
-		b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
 	})
 	t.Run("PUBSUB revoked", func(t *testing.T) {
 		b := b.fresh(t)
 		standing(ann+":1", "1")(b)
-		heard := b.listen(scripts.Inbox(one, cid))
+		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 		b.asks(bob, 1, secret) // and is dead
 		b.asks(cid, 1, secret)
 		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
 		b.want(user.frees(ann+":1"), waiting(0, 1), "the release")
 		b.want(b.must("EXISTS", one), "0", "EXISTS")
-		b.want(b.said(scripts.Inbox(one, cid), heard), "0", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0", "the inbox")
 		b.wantLine(cid + ":1 77")
 	})
 	t.Run("an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T) {
 		b := b.fresh(t)
 		standing(ann+":1", "1")(b)
-		heard := b.listen(scripts.Inbox(one, bob))
+		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		b.asks(bob, 1, secret)
 		user := b.limited(t, "&*", "~*", "+@all", "-pubsub|numsub")
 		b.want(user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel), waiting(0, 1), "the release")
-		b.want(b.said(scripts.Inbox(one, bob), heard), "0", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
 		b.wantLine(bob + ":1 77")
 	})
 	t.Run("whoever asks without PUBSUB leaves the places before it", func(t *testing.T) {
@@ -471,7 +471,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		t.Run("an engine listens "+name, func(t *testing.T) {
 			b := b.fresh(t)
 			standing(ann+":1", "1")(b)
-			inbox := scripts.Inbox(one, bob)
+			inbox := scripts.Inbox(scripts.LockChannel(one), bob)
 			var heard, sharded <-chan string
 			if of.plain {
 				heard = b.listen(inbox)
@@ -537,7 +537,7 @@ func TestManyDeadStandInLine(t *testing.T) {
 			places = append(places, fmt.Sprint(i), fmt.Sprintf("eeeeeeee-0000-8000-8000-%012x:1 77", i))
 		}
 		b.must(places...)
-		heard := b.listen(scripts.Inbox(one, bob))
+		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		b.asks(bob, 1, secret)
 		return b, heard
 	}
@@ -546,13 +546,13 @@ func TestManyDeadStandInLine(t *testing.T) {
 			b, heard := behind(t, dead)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, bob+":1=1")
-			b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
 		})
 		t.Run(fmt.Sprint("a release at the end of a turn behind ", dead), func(t *testing.T) {
 			b, heard := behind(t, dead)
 			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)), "since")
 			b.want(b.frees(ann+":1"), waiting(0, 1), "the release")
-			b.want(b.said(scripts.Inbox(one, bob), heard), "1", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "1", "the inbox")
 			b.wantLine(bob + ":1 77")
 		})
 		t.Run(fmt.Sprint("a question beside an owner outside behind ", dead), func(t *testing.T) {
@@ -573,7 +573,7 @@ func TestManyDeadStandInLine(t *testing.T) {
 		b.want(b.said(channel, all), "0", "the channel")
 		standing(ann+":2", "1")(b)
 		b.want(b.frees(ann+":2"), given, "the next release")
-		b.want(b.said(scripts.Inbox(one, bob), heard), "77", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
 	})
 }
 

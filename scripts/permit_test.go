@@ -87,6 +87,7 @@ func TestPermitsInASlotOnItsWay(t *testing.T) {
 	}
 	b := &box{t, dial(t, here.Addr(), "", ""), here}
 	s, counted := stocked(b, one, 0, 1, 2), stocked(b, "{"+one+"}:counted", 2, 3, 4)
+	s.keys[3] = one // no line is named then
 	cluster.BeginMove(slot, there)
 	b.want(s.take(100, 1), "1", "take of the last one, which is over")
 	s.wants(0, 1)
