@@ -305,7 +305,7 @@ func (s *scene) number(text string) int64 {
 
 // told has a message come to the inbox.
 func (s *scene) told(said int64) {
-	news := News{Channel: scripts.Inbox(scripts.LockChannel(channels[s.entry.Kind]("stock")), "u")}
+	news := News{Channel: scripts.Inbox(channels[s.entry.Kind]("stock"), "u")}
 	news.Add(said)
 	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 }

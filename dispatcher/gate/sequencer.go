@@ -273,10 +273,8 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 		s.settleAll()
 		return
 	}
-	if s.contest.queue.lasting() == 0 {
-		s.rivals.unsubscribeIdle(now, &s.Entry, fx)
-		s.rivals.inbox.unsubscribeIdle(now, &s.Entry, fx)
-	}
+	s.rivals.unsubscribeIdle(now, &s.Entry, fx)
+	s.rivals.inbox.unsubscribeIdle(now, &s.Entry, fx)
 	s.advance(now, fx)
 }
 
