@@ -64,16 +64,6 @@ func TestLineDoubtScenes(t *testing.T) {
 			after 1s                         -> renew 2 3s; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			answer not-mine                  -> b ends: lost
 			c locks                          -> acquire 3 3s`,
-		"a code that comes while the release of an adopted lock is still due": claimed + `
-			c locks adopts x:9 lease 100ms   -> adopt 3 x:9 100ms
-			answer 1                         -> c: granted until 95ms
-			c unlocks                        -> release 3
-			not-sent
-			stall 104ms
-			given 2                          -> c ok: doubtful
-			link-up                          -> release 3
-			answer not-mine                  -> acquire in line 2 3s n 1002
-			answer 1                         -> b: granted until 3.074s`,
 		"a lock that was given over a later link is handed on": `
 			link-breaks` + claimed + `
 			c locks
