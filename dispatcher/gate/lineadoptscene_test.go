@@ -50,6 +50,27 @@ func TestLineAdoptScenes(t *testing.T) {
 			c unlocks                        -> release 3
 			answer waiting 0 2               -> c ok: granted
 			after 4ms                        -> acquire in line 2 3s n 1002`,
+		"a hold that is adopted in its own engine is released, but from no line": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s
+			c locks adopts u:2               -> b ends: lost; adopt 3 u:2 3s
+			answer 1                         -> c: granted until 2.97s; release 2
+			answer not-mine`,
+		"and from the line, twice, if an acquire of it may still leave a place": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			c locks adopts u:2               -> b ends: lost; adopt 3 u:2 3s
+			answer 1                         -> c: granted until 2.99s; release from line 2 n 1002
+			answer not-mine
+			after 900ms
+			c unlocks                        -> release 3
+			answer 0                         -> c ok: granted
+			after 3s                         -> (100ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (1.33s) release from line 2 n 1002`,
+		"an adoption that Redis refuses for now leaves the place as it is": claimed + `
+			c locks adopts x:9               -> adopt 3 x:9 3s
+			again OOM                        -> c: refused for now "OOM"; acquire in line 2 3s n 1002`,
 		"what was adopted for one is not for who adopts from another owner": `
 			a locks adopts x:1               -> adopt 1 x:1 1s
 			b locks adopts x:2
