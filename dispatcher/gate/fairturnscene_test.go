@@ -31,6 +31,19 @@ func TestFairTurnScenes(t *testing.T) {
 			lost
 			alarm                            -> 18ms
 			after 100ms                      -> (18ms) fair ask 0 OLD`,
+		"an engine that no release gives a lock has no claims": `
+			b locks watch 3s                 -> fair ask 1 NEW 3s next 1 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed                       -> fair ask 1 OLD 3s`,
+		"who may not listen has no claim": `
+			codes
+			b locks                          -> fair ask 1 NEW 3s next 1 n 1
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
+			subscribed NOPERM                -> b: refused "NOPERM"; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
+			answer 0
+			c locks                          -> fair ask 2 NEW 3s next 2 n 1
+			answer held 2s
+			link-up                          -> fair ask 2 OLD 3s`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
 	}

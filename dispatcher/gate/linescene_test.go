@@ -38,6 +38,13 @@ func TestLineScenes(t *testing.T) {
 			told 1
 			after 9ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"a 1 beside a 0 asks at once": claimed + `
+			told 1 0                         -> acquire in line 2 3s n 1002`,
+		"a 1 that comes twice asks after a pause": claimed + `
+			told 1 1
+			after 2ms                        -> acquire in line 2 3s n 1002`,
+		"a code beside other messages": claimed + `
+			told 1 0 1002                    -> b: granted until 1.98s`,
 		"after many hints in vain each waits for longer": claimed + inVain(vainQuestions) + `
 			told 0
 			after 1ms                        -> acquire in line 2 3s n 1002
@@ -67,6 +74,28 @@ func TestLineScenes(t *testing.T) {
 			b unlocks                        -> release 3
 			answer 0                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"who may not listen to the inbox listens to the channel for as long as somebody waits": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire 2 3s
+			after 2s
+			answer held 2s
+			after 1s
+			message                          -> acquire 3 3s`,
+		"an inbox that is refused after a break, with a place that is given nothing": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer joins 2s
+			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 2 3s n 1002`,
+		"a place is given up although a TryLock is asked for once more": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			c locks try
+			answer late                      -> release from line 2 n 1002
+			answer not-mine                  -> acquire 3 3s
+			answer held 2s                   -> c: taken for 2s`,
 		"who waits beside a TryLock joins the line when that is refused": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine

@@ -303,10 +303,19 @@ func (s *scene) number(text string) int64 {
 	return n
 }
 
-// told has a message come to the inbox.
-func (s *scene) told(said int64) {
+func (s *scene) numbers(texts []string) (all []int64) {
+	for _, text := range texts {
+		all = append(all, s.number(text))
+	}
+	return all
+}
+
+// told has messages come to the inbox, before the loop looks.
+func (s *scene) told(said ...int64) {
 	news := News{Channel: scripts.Inbox(channels[s.entry.Kind]("stock"), "u")}
-	news.Add(said)
+	for _, said := range said {
+		news.Add(said)
+	}
 	s.step(func(m Machine, fx *Effects) { m.Message(s.now, news, fx) })
 }
 
@@ -378,9 +387,7 @@ func (s *scene) event(words []string) {
 	case "given": // to this owner number, or by this claim of a fair lock, as a message says
 		s.told(1000 + s.number(rest[0]))
 	case "told": // these numbers, in the inbox
-		for _, said := range rest {
-			s.told(s.number(said))
-		}
+		s.told(s.numbers(rest)...)
 	case "redisson": // is woken by a message
 		var news News
 		news.Add(1)

@@ -1,0 +1,95 @@
+package gate
+
+import "testing"
+
+// When a code proves nothing: the sequences by which it may be older than the place that stands now.
+// invariant: claim-counts-from-its-acquire, released-owner-is-dead
+func TestLineDoubtScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a first question that got no answer may have left the place, and been given the lock": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			lost
+			stall 2.25s
+			link-up                          -> acquire in line 2 3s n 1002
+			answer joins 2s
+			given 2                          -> acquire in line 2 3s n 1002`,
+		"a place that stood before the first answer": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			answer stands 2s
+			given 2                          -> acquire in line 2 3s n 1002`,
+		"the next owner id is in no doubt": `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002
+			lost
+			stall 2.25s
+			link-up                          -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 5.22s
+			b unlocks                        -> release from line 2 n 1002
+			answer given 0                   -> b ok: granted
+			c locks                          -> acquire in line 3 3s n 1003
+			answer joins 2s
+			given 3                          -> c: granted until 4.23s`,
+		"the code of a place that was given up comes late": claimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
+			answer not-mine
+			c locks                          -> acquire in line 3 3s n 1003
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			given 2                          -> acquire in line 4 3s n 1004`,
+		"the code of an owner who was forced off comes late": claimed + `
+			force u:2 2                      -> release from line 2 u:2 n 1002
+			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			given 2                          -> acquire in line 4 3s n 1004`,
+		"a code on the channel that all listen to is a hint": claimed + `
+			says 1002                        -> acquire in line 2 3s n 1002`,
+		"another owner who is forced off leaves the place as it is": claimed + `
+			force u:7 7                      -> release 7 u:7
+			answer not-mine                  -> force ok: lost; acquire in line 2 3s n 1002`,
+		"a lock that was given and has vanished is asked for under a fresh owner id": claimed + `
+			given 2                          -> b: granted until 1.98s
+			after 50ms                       -> renew 2 3s
+			answer not-mine                  -> b ends: lost
+			c locks                          -> acquire in line 3 3s n 1003`,
+		"a lock that was granted to a place and has vanished, too": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s
+			after 1s                         -> renew 2 3s; unsubscribe redisson_lock__channel:{stock}:wheellock:u
+			answer not-mine                  -> b ends: lost
+			c locks                          -> acquire 3 3s`,
+		"a lock that was given over a later link is handed on": `
+			link-breaks` + claimed + `
+			c locks
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted`,
+		"the longer the round trips, the more must be left of a lock that is given": claimed + `
+			rtt 40ms
+			stall 1659ms
+			given 2                          -> b: granted until 1.98s`,
+		"a lock of which too few round trips are left is asked for": claimed + `
+			rtt 40ms
+			stall 1660ms
+			given 2                          -> acquire in line 2 3s n 1002`,
+		"an engine that no release gives a lock is only woken, whatever its lease": `
+			b locks watch 3s                 -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n -1`,
+		"who asks once beside a place is given nothing": claimed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			c locks try
+			d locks
+			answer late                      -> acquire in line 2 3s n -1002
+			answer joins 2s                  -> c: taken for 2s
+			given 2                          -> acquire in line 2 3s n 1002`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
+	}
+}
