@@ -66,12 +66,12 @@ func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
 	s.rivals.waitInLine(&s.Entry, s.cfg, fx)
 	s.again = s.again || !asked && s.rivals.inbox.state == subscribed
 	if p.Leads {
-		s.boundSleep(now)
+		s.scheduleLead(now)
 	}
 }
 
-// boundSleep bounds the sleep of the first in line.
-func (s *Sequencer) boundSleep(now Time) {
+// scheduleLead bounds the sleep of an engine that is the first in line.
+func (s *Sequencer) scheduleLead(now Time) {
 	s.place.leads = true
 	s.contest.askAt = min(s.contest.askAt, now+leaderPause)
 }
@@ -83,7 +83,7 @@ func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 		return
 	}
 	if s.place.permits != 0 {
-		s.boundSleep(now)
+		s.scheduleLead(now)
 	}
 	s.advance(now, fx)
 }

@@ -9,7 +9,7 @@ var bugs = []Bug{
 	}},
 	{"no second question once the subscription is confirmed", []edit{
 		{"dispatcher/gate/lockevents.go", "refusal):\n		l.askAgain()\n", "refusal):\n"},
-		{"dispatcher/gate/line.go", "		l.askAgain()\n", ""},
+		{"dispatcher/gate/line.go", "subscribed\n		return true\n", "subscribed\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
 		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
