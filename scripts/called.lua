@@ -16,22 +16,24 @@ local function called(line, now)
 	call('ZREM', line, place[1]) -- unchecked: then it goes later
 end
 
--- summon calls the first place that so many free permits are enough for and whose engine is alive, unless one is called. False: none is.
-local function summon(line, how, channel, free, now)
-	if called(line, now) then return true end
+-- summon calls the first place that so many free permits are enough for and whose engine is alive, unless one is called. If none is, and
+-- another place than led is the first now, that one is told so.
+local function summon(line, led, how, channel, free, now)
+	if called(line, now) then return end
 	local at = 0
 	for _ = 1, free > 0 and DEAD or 0 do
 		local place = call('ZRANGE', line, at, at)[1] -- an error has none
-		if not place then return false end
+		if not place then break end
 		local owner, _, inbox = read(place, channel)
 		local enough = owner and tonumber(string.match(owner, '%d+$')) <= free
 		if enough and publish(how, inbox, FREE) ~= 0 then
 			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: then whoever asks first takes them
-			return true
+			return
 		end
 		if not enough or call('ZREM', line, place) ~= 1 then at = at + 1 end
 	end
-	return false
+	local leads = first(line) -- after the dead have gone
+	if leads ~= led then tell(line, leads, how, channel, PAUSE) end
 end
 
 -- turnOf is whose turn an engine finds that asks for permits, and its own place for so many; nil: there is no line, and it wants no place.
@@ -44,14 +46,10 @@ local function turnOf(line, engine, wants)
 	return turn
 end
 
--- quit takes the engine's place out of the line. So many permits are left for those behind it. If they are not enough, the one that is
--- the first then is told that it is.
+-- quit takes the engine's place out of the line. So many permits are left for those behind it.
 local function quit(turn, how, channel, free)
 	call('ZREM', turn.line, turn.place) -- unchecked: who is called in vain is not called for long
-	local leads = first(turn.line)
-	if leads and not summon(turn.line, how, channel, free, turn.now) and leads ~= turn.leads then
-		tell(turn.line, leads, how, channel, PAUSE)
-	end
+	if first(turn.line) then summon(turn.line, turn.leads, how, channel, free, turn.now) end
 end
 
 -- served does that for an engine that has taken permits.

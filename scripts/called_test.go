@@ -409,6 +409,16 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(heard(), "1", "the inbox")
 			q.stand("c1")
 		})
+		t.Run("the next is dead, and too few are left for the one behind it, who is told", func(t *testing.T) {
+			q := fresh(t, 1)
+			heard := q.hears(cid)
+			q.asks(ann, 2, 2)
+			q.must("ZADD", permitLine, "2", permitPlace(bob, 1))
+			q.asks(cid, 2, 2)
+			q.isRefused(ann, 0, 2, scripts.Place{})
+			q.want(heard(), "1", "the inbox")
+			q.stand("c2")
+		})
 		t.Run("twice, or without a place", func(t *testing.T) {
 			q := fresh(t, 0)
 			q.asks(ann, 1, 1)

@@ -21,7 +21,7 @@ if tardy then return tardy end
 -- announce publishes a message about permits, if there is one, and calls the line, if there is one, to so many that are free.
 local function announce(line, channel, message, free)
 	local heard = message and publish(ARGV[1], channel, message) or 0
-	if line then summon(line.key, ARGV[1], channel, free, line.now) end
+	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now) end
 	return heard
 end
 
@@ -99,8 +99,8 @@ return each(#KEYS / width, function(i)
 	if before then return before end
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
-	local waiting = line and line ~= key and first(line)
-	line = waiting and { key = line, now = clock() }
+	local leads = line and line ~= key and first(line)
+	line = leads and { key = line, leads = leads, now = clock() }
 	local taken = held and call('ZCARD', held) or 0
 	if type(taken) == 'table' then return fault(taken, held) end
 	return change(key, held, receipt, line, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])

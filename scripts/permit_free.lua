@@ -40,7 +40,8 @@ return each(#KEYS / 4, function(i)
 		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
 		local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
-		if line ~= key and first(line) then summon(line, ARGV[1], channel, sum, now) end
+		local leads = line ~= key and first(line)
+		if leads then summon(line, leads, ARGV[1], channel, sum, now) end
 		return heard
 	end)
 end)
