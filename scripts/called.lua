@@ -86,3 +86,8 @@ local function queue(turn, engine, wants)
 	end
 	return STANDING * k
 end
+
+-- callOthers calls the line after a refusal if some are free that are too few for this engine: their call has gone by, or they have come back.
+local function callOthers(turn, how, channel, free)
+	if turn.leads and not turn.others and free > 0 then summon(turn.line, turn.leads, how, channel, free, turn.now) end
+end

@@ -179,11 +179,14 @@ func TestPlacesOfPermits(t *testing.T) {
 		})
 		t.Run("a place for another number than is wanted now is changed when it is called", func(t *testing.T) {
 			q := fresh(t, 1)
+			q.hears(ann)
+			heard := q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1), "2", permitPlace(bob, 3))
 			q.wasCalled(ann, 1, 0)
 			q.isRefused(ann, 2, 1, scripts.Place{Stands: true, New: true})
 			q.stand("b3 a2")
 			q.isCalled(ann, 2, -1)
+			q.want(heard(), "1", "the inbox of the first")
 		})
 		t.Run("without a line nobody stands", func(t *testing.T) {
 			q := fresh(t, 0)
@@ -545,6 +548,10 @@ func TestWhateverFreesPermitsCalls(t *testing.T) {
 			{"permit_free by ids", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1) + idOf(2), semaphoreChannel}, true},
 			{"permit_free, fewer than it wants", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 1, "", semaphoreChannel}, false},
 			{"permit_free of what is not held", scripts.PermitFree, pooled(5, 0, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 1, "", semaphoreChannel}, false},
+			{
+				"permit_take that finds others over, and too few for itself", scripts.PermitTake, pooled(0, 2, 3), permitKeys,
+				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 3, hour, 0, semaphoreChannel}, true,
+			},
 			{
 				"permit_take that finds others over, and leaves some", scripts.PermitTake, pooled(1, 2, 3), permitKeys,
 				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, semaphoreChannel}, true,

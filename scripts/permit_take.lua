@@ -45,6 +45,7 @@ return each(#KEYS / 4, function(i)
 		local ends = call('ZRANGE', held, 0, 0, 'WITHSCORES')
 		local left = ends[2] and tonumber(ends[2]) < 922337203685477 and -(tonumber(ends[2]) - now + 2) or -1
 		if turn and wants ~= '0' then left = math.max(left, taken(EXACT)) + queue(turn, ARGV[4], ARGV[6 * i + 1]) end
+		if turn then callOthers(turn, ARGV[1], channel, number(key) or 0) end
 		return again and note(receipt, id, left) or left
 	end
 	return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()

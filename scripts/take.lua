@@ -38,6 +38,7 @@ return each(#KEYS / 3, function(i)
 		elseif turn and wants ~= '0' then
 			place = queue(turn, ARGV[3], string.match(callers, '%d+'))
 		end
+		if turn and callers ~= '' then callOthers(turn, ARGV[1], channel, free) end
 		return again and note(receipt, id, place) or place
 	end
 	return once(receipt, id, taken, function() return call('DECRBY', semaphore, string.format('%.0f', taken)) end, turn and function()
