@@ -628,4 +628,10 @@ func TestWhoCannotBeCalled(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a release without the right to TIME", func(t *testing.T) {
+		b, _ := lined(t)
+		user := b.limited(t, "&*", "~*", "+@all", "-time")
+		b.want(user.eval(scripts.Give, poolKeys, "PUBLISH", 0, 7, 1, semaphoreChannel), "0", "the release")
+		b.want(b.must("GET", one), "1", "the permits")
+	})
 }

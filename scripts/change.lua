@@ -100,7 +100,8 @@ return each(#KEYS / width, function(i)
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
 	local leads = line and line ~= key and first(line)
-	line = leads and { key = line, leads = leads, now = clock() }
+	local now = leads and moment() -- who may not ask for the time calls nobody
+	line = now and { key = line, leads = leads, now = now }
 	local taken = held and call('ZCARD', held) or 0
 	if type(taken) == 'table' then return fault(taken, held) end
 	return change(key, held, receipt, line, id, n, there, taken, ARGV[3 * i + 1], ARGV[3 * i + 2])
