@@ -1,10 +1,13 @@
 package scripts_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -33,9 +36,69 @@ func counts(least scripts.Reply, to string) func(*outcome) {
 	}
 }
 
+// queuedFor has engines stand in line for permits besides: this one, for so many, which hears what concerns it, before bob, for one.
+func queuedFor(permits int, setup func(*box)) func(*box) {
+	return func(b *box) {
+		setup(b)
+		b.isHeard(scripts.Inbox(nobody, bob))
+		if permits > 0 {
+			b.must("ZADD", permitLine, "1", permitPlace(someUUID, permits))
+		}
+		b.must("ZADD", permitLine, "2", permitPlace(bob, 1))
+		b.must("PEXPIRE", permitLine, "1800000")
+	}
+}
+
+// isHeard has somebody listen to a channel, unless somebody does.
+func (b *box) isHeard(channel string) {
+	b.Helper()
+	if b.must("PUBSUB", "NUMSUB", channel) != "["+channel+" 0]" {
+		return
+	}
+	conn, release := b.client.Dedicate()
+	b.Cleanup(func() { conn.Close(); release() })
+	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {}})
+	if err := conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// countsInLine is counts of a call that may also be refused for another reason than an error, and then takes nothing.
+func countsInLine(to string) func(*outcome) {
+	return func(o *outcome) {
+		o.Helper()
+		if o.reply > 0 || o.reply.Fault() != scripts.None {
+			counts(1, to)(o)
+			return
+		}
+		o.want(o.thing(one).value, o.before[one].value, "answer ", o.reply, ": the number")
+	}
+}
+
+// poolInLine is pool likewise.
+func poolInLine(numbers ...uint64) func(*outcome) {
+	return func(o *outcome) {
+		o.Helper()
+		if _, refused := o.reply.Held(); refused {
+			o.reply = -1
+		}
+		pool(1, true, numbers...)(o)
+	}
+}
+
 var countingScenes = []scene{
 	{"take", scripts.Take, counted(5), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(1, "3")},
 	{"take too many", scripts.Take, counted(1), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(0, "1")},
+	{"take in line", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("3")},
+	{"take too many in line", scripts.Take, queuedFor(0, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("1")},
+	{"take when another is called", scripts.Take, func(b *box) {
+		queuedFor(0, counted(5))(b)
+		b.must("ZADD", permitLine, strconv.FormatInt(-b.serverMillis(), 10), permitPlace(bob, 1))
+	}, poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("3")},
+	{"give up a place", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 0, "", 2, nobody}, countsInLine("")},
+	{"give with a line", scripts.Give, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},
+	{"add with a line", scripts.AddPermits, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},
+	{"set with a line", scripts.SetPermits, queuedFor(0, func(*box) {}), poolKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
 	{"give", scripts.Give, counted(5), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "7")},
 	{"add", scripts.AddPermits, counted(5), poolKeys, []any{"PUBLISH", 0, 7, -7, nobody}, counts(0, "-2")},
 	{"set", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
@@ -100,6 +163,11 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 
 var permitScenes = []scene{
 	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
+	{"take permits in line", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 2, nobody}, poolInLine(100, 101)},
+	{"take too many permits in line", scripts.PermitTake, queuedFor(0, pooled(1, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 2, nobody}, poolInLine(100, 101)},
+	{"give up a place for permits", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, 0, hour, 2, nobody}, pool(1, true)},
+	{"free permits with a line", scripts.PermitFree, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
+	{"set permits with a line", scripts.PermitSet, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
 	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
 	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 9, hour, 0, nobody},
 		func(o *outcome) {

@@ -42,12 +42,16 @@ var exactly = map[string]exact{
 	"join": {-frozenTTL - 2, "", -frozenTTL - 2}, "go back to the head": {-frozenTTL - 2, "", -frozenTTL - 2},
 	"release to the next of ours": {1 << 50, "", 1 << 50}, "release to nobody": {0, "", -1}, "leave": {0, "", 0},
 
+	"take in line": {2, "", 2}, "take too many in line": {-2 << 43, "", -2 << 43}, "take when another is called": {2, "", 2}, "give up a place": {0, "", 0}, // frozen it is a call to come
+	"give with a line": {1, "2", 0}, "add with a line": {1, "2", 0}, "set with a line": {1, "5", 1},
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
 	"set for a minute": {1, "5", 1}, "delete a semaphore": {1, "", 1}, "set permits that expire": {1, "9", 0}, "set fewer permits than are held": {1, "1", 0},
 	"delete permits that expire": {1, "", 1}, "set permits to none": {1, "0", 0}, "delete permits without a number": {1, "", 1},
 	"add permits that expire": {1, "1", 0},
 
+	"take permits in line": {1, "", 1}, "take too many permits in line": {sometime, "", sometime}, "give up a place for permits": {-1, "", -1},
+	"free permits with a line": {1, "2", 0}, "set permits with a line": {1, "9", 0},
 	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
 	"free permits by their ids, one of them twice": {1, "2", 0}, "count permits of which some are over": {0, "5", 0},
@@ -132,8 +136,9 @@ var goesOn = []string{
 	"read again", "read again without its key", "write again", "renew a reader", "renew a reader without its key",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
-	"give", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
+	"give", "give with a line", "give up a place", "give up a place for permits", "free permits with a line", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
+	"take when another is called", // frozen it is a call to come, which goes, and behind a write Redis allows others
 }
 
 func TestWhatKeepsAndFreesGoesOnAtMaxmemory(t *testing.T) {
