@@ -1,0 +1,292 @@
+package gate
+
+import "testing"
+
+// The place of an engine in the line for permits, as a caller sees it.
+func TestPermitsLineScenes(t *testing.T) {
+	const (
+		waiting = `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
+			answer joins 0s`
+		first = `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
+			answer joins-as-first 0s`
+	)
+	for name, text := range map[string]string{
+		"one that is called asks at once": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			answer 1                         -> a: granted
+			after 10s                        -> (1s) unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"one that is not the first asks after the poll cap": waiting + `
+			after 1500ms
+			after 100ms                      -> (67ms) take 3 1x1, n 1`,
+		"the first asks every 500 ms": first + `
+			after 499ms
+			after 1ms                        -> take 3 1x1, n 1
+			answer is-first 0s
+			after 499ms
+			after 1ms                        -> take 4 1x1, n 1`,
+		"one that is told that it is the first asks within 500 ms": waiting + `
+			after 200ms
+			told 1
+			after 499ms
+			after 1ms                        -> take 3 1x1, n 1
+			answer is-first 0s
+			after 500ms                      -> take 4 1x1, n 1`,
+		"one that is called while its question is on its way asks once more": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			told 0
+			answer stands 0s                 -> take 4 1x1, n 1`,
+		"the first is to listen to the channel for as long as others free permits": waiting + `
+			told 1
+			after 500ms                      -> take 3 1x1, n 1
+			answer is-first-and-listens 0s   -> subscribe redisson_sc:{stock}
+			message                          -> take 4 1x1, n 1
+			answer is-first 0s
+			after 600ms                      -> (500ms) take 5 1x1, n 1
+			answer is-first 0s
+			after 600ms                      -> (400ms) unsubscribe redisson_sc:{stock}; (500ms) take 6 1x1, n 1`,
+		"messages on the channel are for the first": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
+			answer is-first-and-listens 0s   -> subscribe redisson_sc:{stock}
+			message                          -> take 3 1x1, n 1
+			answer stands 0s
+			message
+			after 1s                         -> unsubscribe redisson_sc:{stock}`,
+		"a release of our own does not ask while our place stands": waiting + `
+			x changes give 1                 -> give 3 n 1
+			answer 1                         -> x ok: granted 1
+			told 0                           -> take 4 1x1, n 1
+			answer 1                         -> a: granted`,
+		"it does without a place": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			x changes give 1                 -> give 2 n 1
+			answer 0                         -> x ok: granted; take 3 1x1,`,
+		"the last waiter gives up, and so does its engine": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			answer 0
+			idle                             -> false
+			after 10s                        -> (1s) unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"one of two waiters gives up": waiting + `
+			b locks n 1
+			b goes                           -> b: is not there
+			a goes                           -> a: is not there; take 3 n 1
+			answer 0`,
+		"a waiter comes while the place is given up": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			b locks n 2
+			answer 0                         -> take 4 2x1, n 2
+			answer joins 0s
+			told 0                           -> take 5 2x1, n 2`,
+		"a place whose end is not sent ends with the inbox": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			not-sent
+			link-up
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"a place whose end is refused": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			denied NOPERM
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"a question in line whose last waiter has gone meanwhile": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			a goes                           -> a: is not there
+			answer stands 0s                 -> take 4 n 1
+			answer 0`,
+		"permits that come when the last waiter has gone go back": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			a goes                           -> a: is not there
+			answer 1                         -> give 4 n 1
+			answer 0`,
+		"an inbox that may not be heard": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 2 1x1,
+			answer 0
+			message                          -> take 3 1x1,
+			answer 1                         -> a: granted`,
+		"neither the inbox nor the channel may be heard": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_sc:{stock}
+			subscribed NOPERM                -> a: refused "NOPERM"`,
+		"an inbox that is refused after a break": waiting + `
+			subscribed NOPERM                -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 3 1x1, n 1
+			answer 0
+			message                          -> take 4 1x1,`,
+		"an inbox that is heard again after a break": waiting + `
+			subscribed                       -> take 3 1x1, n 1
+			answer stands 0s`,
+		"without a place the channel is listened to": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			answer 0                         -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 4 1x1, n 1
+			answer 0
+			message                          -> take 5 1x1, n 1
+			answer joins 0s
+			message
+			after 1s                         -> unsubscribe redisson_sc:{stock}`,
+		"a try beside a waiter is turned away": waiting + `
+			b locks n 1 try                  -> b: taken for who knows how long`,
+		"a try before a waiter takes no place": `
+			a locks n 1 try                  -> take 1 1x1,
+			b locks n 1
+			answer 0                         -> a: taken for who knows how long; take 2 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
+		"a try while the inbox of earlier waiters is heard": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			answer 1                         -> a: granted
+			b locks n 1 try                  -> take 4 1x1,
+			answer 0                         -> b: taken for who knows how long`,
+		"a waiter while the inbox of earlier ones is heard": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			answer 1                         -> a: granted
+			b locks n 2                      -> take 4 2x1, n 2
+			answer joins 0s
+			b goes                           -> b: is not there; take 5 n 2`,
+		"a closed engine gives up its place": waiting + `
+			close                            -> a: closed; take 3 n 1
+			answer 0
+			idle                             -> true`,
+		"so does a drained one": waiting + `
+			drain                            -> a: closed; take 3 n 1
+			answer 0`,
+		"the link breaks and works again": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			not-sent
+			link-up                          -> take 4 1x1, n 1
+			answer stands 0s`,
+		"a question in line without an answer is asked again": waiting + `
+			told 0                           -> take 3 1x1, n 1
+			lost
+			after 20ms                       -> (18ms) take 3 1x1, next 1 n 1
+			answer is-first 0s               -> take 4 1x1, n 1
+			answer is-first 0s
+			after 500ms                      -> take 5 1x1, n 1`,
+		"the question that left the place gets no answer": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
+			lost
+			after 20ms                       -> (17ms) take 2 1x1, next 1 n 1
+			answer stands 0s                 -> take 3 1x1, n 1
+			answer stands 0s
+			a goes                           -> a: is not there; take 4 n 1`,
+		"a caller that wants another number asks with the place that stands": `
+			a locks n 1                      -> take 1 1x1,
+			b locks n 3
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1,3x1, n 1
+			answer joins 0s
+			a goes                           -> a: is not there; take 3 3x1, n 1
+			answer joins 0s
+			told 0                           -> take 4 3x1, n 3
+			answer 3                         -> b: granted`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
+	}
+}
+
+// The same of permits that expire, where that differs.
+func TestPlacesOfPermitsThatExpire(t *testing.T) {
+	const (
+		waiting = `
+			a locks n 1                      -> permit take 1 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
+			answer joins 5s`
+	)
+	for name, text := range map[string]string{
+		"one that is called asks at once": waiting + `
+			told 0                           -> permit take 3 1s next 2 n 1
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> permit free 4 next 3 n 1
+			answer 0                         -> a ok: granted
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"the first asks every 500 ms, or when the first of the held permits ends": waiting + `
+			told 1
+			after 499ms
+			after 1ms                        -> permit take 3 1s next 2 n 1
+			answer is-first 300ms
+			after 300ms
+			after 1ms                        -> permit take 4 1s next 2 n 1
+			answer is-first-and-listens 5s   -> subscribe redisson_sc:{stock}
+			message                          -> permit take 5 1s next 2 n 1`,
+		"each waiter has a place of its own after the one before": waiting + `
+			b locks n 2
+			told 0                           -> permit take 3 1s next 2 n 1
+			answer 1                         -> a: granted until 990ms; permit take 4 1s next 4 n 2
+			answer joins 5s
+			told 0                           -> permit take 6 1s next 4 n 2`,
+		"a release of our own does not ask while our place stands": `
+			a locks n 1                      -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks n 1                      -> permit take 2 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1s next 2 n 1
+			answer joins 5s
+			a unlocks                        -> permit free 4 next 1 n 1
+			answer 0                         -> a ok: granted
+			told 0                           -> permit take 5 1s next 2 n 1
+			answer 1                         -> b: granted until 990ms`,
+		"the last waiter gives up, and so does its engine": waiting + `
+			a goes                           -> a: is not there; permit take 3 next 2
+			b locks n 2
+			answer not-mine                  -> permit take 4 1s next 4 n 2
+			answer joins 5s`,
+		"a place that is given up without an answer is given up once more": waiting + `
+			a goes                           -> a: is not there; permit take 3 next 2
+			lost
+			after 20ms                       -> (18ms) permit take 3 next 2
+			answer not-mine
+			after 1s                         -> (980ms) unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"a place whose end is refused": waiting + `
+			a goes                           -> a: is not there; permit take 3 next 2
+			denied NOPERM
+			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
+			idle                             -> true`,
+		"the question that left the place gets no answer, and its waiter gives up": `
+			a locks n 1                      -> permit take 1 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) permit take 2 1s next 3 n 1
+			answer stands 5s                 -> permit take 3 next 2
+			answer not-mine`,
+		"without a place the channel is listened to": waiting + `
+			told 0                           -> permit take 3 1s next 2 n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}
+			message                          -> permit take 4 1s next 2 n 1`,
+		"an inbox that may not be heard": `
+			a locks n 1                      -> permit take 1 1s n 1
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_sc:{stock}
+			subscribed NOPERM                -> a: refused "NOPERM"`,
+		"a closed engine gives up its place": waiting + `
+			close                            -> a: closed; permit take 3 next 2
+			answer not-mine
+			idle                             -> true`,
+		"the link breaks and works again": waiting + `
+			link-up                          -> permit take 3 1s next 2 n 1
+			answer stands 5s`,
+		"a try beside a waiter is turned away": waiting + `
+			b locks n 1 try                  -> b: taken for who knows how long`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
+	}
+}
