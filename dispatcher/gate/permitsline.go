@@ -20,8 +20,17 @@ type place struct {
 // heeds reports whether a message on the name's channel is for this engine.
 func (p *place) heeds() bool { return p.leads || p.permits == 0 }
 
-// leavesLine reports whether c can take nothing, and gives up our place. A Take without waiters may have taken something when it was sent before.
-func (c *Command) leavesLine() bool { return c.Op == PermitTake && c.Args.PermitTake().N == 0 }
+// leavesLine reports whether c can take nothing, and gives up our place. A Take that was sent for waiters before may have taken something.
+func (c *Command) leavesLine() bool {
+	switch c.Op {
+	case Take:
+		args := c.Args.Take()
+		return args.Runs == "" && !args.Resent
+	case PermitTake:
+		return c.Args.PermitTake().N == 0
+	}
+	return false
+}
 
 // leaveLine gives up our place: no caller waits any more.
 func (s *Sequencer) leaveLine() Command {

@@ -87,6 +87,13 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer 0                         -> take 4 2x1, n 2
 			answer joins 0s
 			told 0                           -> take 5 2x1, n 2`,
+		"a place that is given up without an answer is given up once more": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			lost
+			after 20ms                       -> (18ms) take 3 n 1
+			b locks n 2
+			answer 0                         -> take 4 2x1, n 2
+			answer joins 0s`,
 		"a place whose end is not sent ends with the inbox": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
 			not-sent
