@@ -68,6 +68,13 @@ func (s *Sequencer) notePlace(c *Command) {
 	}
 }
 
+// doubtPlace records a question without an answer, which may have left a place.
+func (s *Sequencer) doubtPlace(c *Command) {
+	if s.place.permits == 0 && !c.leavesLine() {
+		s.place.permits = c.PermitsPlace()
+	}
+}
+
 // waitInLine sees to the subscriptions of an engine that waits for permits, and has it ask in line once its inbox is heard.
 func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
 	p, asked := c.Reply.Place(), c.PermitsPlace() != 0

@@ -100,6 +100,14 @@ func TestPermitsLineScenes(t *testing.T) {
 			link-up
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
+		"the question that left the place gets no answer, and its waiter gives up": `
+			a locks n 1                      -> take 1 1x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) take 2 next 1 n 1
+			answer 0`,
 		"a place whose end is refused": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
 			denied NOPERM
