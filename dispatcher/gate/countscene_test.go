@@ -400,11 +400,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0
 			message
 			after 1ms                        -> take 13 1x2, n 1
-			answer 1                         -> a: granted
-			message                          -> take 14 1x1, n 1
+			answer 1                         -> a: granted; take 14 1x1, n 1
 			answer 0
 			message                          -> take 15 1x1, n 1
-			answer 0`,
+			answer 0
+			message                          -> take 16 1x1, n 1`,
 		"a try asks again after a message": `
 			b locks                          -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u

@@ -209,6 +209,15 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer joins 0s
 			told 0                           -> take 4 3x1, n 3
 			answer 3                         -> b: granted`,
+		"a question that serves some has the others ask in line at once": `
+			a locks n 1                      -> take 1 1x1,
+			b locks n 1
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x2, n 1
+			answer joins 0s
+			told 0                           -> take 3 1x2, n 1
+			answer 1                         -> a: granted; take 4 1x1, n 1
+			answer joins 0s`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
 	}

@@ -71,6 +71,7 @@ func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
 	case s.Kind == SemaphoreKind:
 		if !held {
 			s.admitTaken(now, c)
+			s.again = s.again || c.Reply > 0 && c.PermitsPlace() != 0 // the place is gone, and more callers may wait
 		}
 		ttl = -1
 	case held:
