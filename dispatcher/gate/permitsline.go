@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Engines that wait for permits stand in a line in Redis as those do that wait for a mutex (line.go), but nothing is given to them: when
 // permits are free, a script calls one engine by a 0 in its inbox, and for 200 ms no other engine takes any (scripts/called.lua). A 1 tells an
@@ -13,7 +17,6 @@ const leaderPause = 500 * time.Millisecond
 // place is this engine's in the line for permits.
 type place struct {
 	permits int64 // how many it is for; 0: there is none
-	wanted  int64 // how many one is for that the call under way leaves
 	leads   bool  // it is known to be the first
 }
 
@@ -45,26 +48,32 @@ func (s *Sequencer) leaveLine() Command {
 // askedPlace is how many permits the place is for with which the next question leaves; 0: it leaves none.
 func (s *Sequencer) askedPlace() int64 {
 	w := s.contest.queue.head
-	if w == nil || w.Try || s.rivals.inbox.state != subscribed {
-		return s.place.permits
-	}
-	s.place.wanted = w.N
-	if s.place.permits == 0 {
+	if s.place.permits == 0 && w != nil && !w.Try && s.rivals.inbox.state == subscribed {
 		return w.N
 	}
 	return s.place.permits
 }
 
+// wantedPermits is how many permits the first waiter wants that c asks for, and a new place is for.
+func (c *Command) wantedPermits() int64 {
+	if c.Op == PermitTake {
+		return c.Args.PermitTake().N
+	}
+	wanted, _, _ := strings.Cut(string(c.Args.Take().Runs), "x")
+	n, _ := strconv.ParseInt(wanted, 10, 64) // without waiters none
+	return n
+}
+
 // notePlace records what the answer to a question says about our place.
 func (s *Sequencer) notePlace(c *Command) {
 	p := c.Reply.Place()
-	switch asked := c.PermitsPlace(); {
+	switch {
 	case !p.Stands:
 		s.place = place{}
 	case p.New:
-		s.place = place{permits: s.place.wanted, leads: p.Leads}
+		s.place = place{permits: c.wantedPermits(), leads: p.Leads}
 	default:
-		s.place = place{permits: asked, leads: p.Leads}
+		s.place = place{permits: c.PermitsPlace(), leads: p.Leads}
 	}
 }
 

@@ -292,6 +292,17 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			after 20ms                       -> (17ms) permit take 2 1s next 3 n 1
 			answer stands 5s                 -> permit take 3 next 2
 			answer not-mine`,
+		"its place is for as many as it asked for, whoever waits now": `
+			a locks n 1                      -> permit take 1 1s n 1
+			b locks n 3
+			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1s next 2 n 1
+			lost
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) permit take 2 1s next 3 n 1
+			answer joins 5s                  -> permit take 3 1s next 2 n 3
+			answer stands 5s
+			b goes                           -> b: is not there; permit take 6 next 2`,
 		"without a place the channel is listened to": waiting + `
 			told 0                           -> permit take 3 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
