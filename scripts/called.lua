@@ -65,13 +65,19 @@ end
 -- place is the first.
 local function queue(turn, engine, wants)
 	local line, place, wanted = turn.line, turn.place, engine .. ':' .. wants .. ' ' .. WOKEN
-	local stands = turn.leads and call('ZSCORE', line, place)
+	local stands, k = turn.leads and call('ZSCORE', line, place), 1
 	if turn.mine and place == wanted then
 		call('ZADD', line, 'XX', '0', place) -- unchecked: then it loses its place later
 	elseif turn.mine then
 		stands = call('ZREM', line, place) ~= 1
+	elseif place ~= wanted then -- for another number it stands where it stood, or it has changed already, by a call without an answer
+		if type(stands) == 'string' then
+			if call('ZREM', line, place) ~= 1 or call('ZADD', line, stands, wanted) ~= 1 then return 0 end
+		else
+			stands = turn.leads and call('ZSCORE', line, wanted)
+		end
+		if stands then place, k = wanted, 2 end
 	end
-	local k = 1
 	if not stands then
 		place, k = wanted, 2
 		if not join(line, place) then return 0 end

@@ -188,6 +188,16 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.isCalled(ann, 2, -1)
 			q.want(heard(), "1", "the inbox of the first")
 		})
+		t.Run("else it is changed where it stands, also when the answer to that was lost", func(t *testing.T) {
+			q := fresh(t, 0)
+			heard := q.hears(ann)
+			q.must("ZADD", permitLine, "1", permitPlace(bob, 5), "2", permitPlace(ann, 3), "3", permitPlace(cid, 1))
+			q.isRefused(ann, 1, 3, scripts.Place{Stands: true, New: true})
+			q.isRefused(ann, 1, 3, scripts.Place{Stands: true, New: true})
+			q.stand("b5 a1 c1")
+			q.gives(1)
+			q.want(heard(), "0", "the inbox")
+		})
 		t.Run("without a line nobody stands", func(t *testing.T) {
 			q := fresh(t, 0)
 			q.must("ZADD", permitLine, "1", permitPlace(bob, 1)) // another's

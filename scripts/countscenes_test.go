@@ -95,6 +95,7 @@ var countingScenes = []scene{
 		queuedFor(0, counted(5))(b)
 		b.must("ZADD", permitLine, strconv.FormatInt(-b.serverMillis(), 10), permitPlace(bob, 1))
 	}, poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("3")},
+	{"take too many in line with a place for others", scripts.Take, queuedFor(3, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 3, nobody}, countsInLine("1")},
 	{"give up a place", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 0, "", 2, nobody}, countsInLine("")},
 	{"give with a line", scripts.Give, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},
 	{"add with a line", scripts.AddPermits, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},

@@ -42,7 +42,7 @@ var exactly = map[string]exact{
 	"join": {-frozenTTL - 2, "", -frozenTTL - 2}, "go back to the head": {-frozenTTL - 2, "", -frozenTTL - 2},
 	"release to the next of ours": {1 << 50, "", 1 << 50}, "release to nobody": {0, "", -1}, "leave": {0, "", 0},
 
-	"take in line": {2, "", 2}, "take too many in line": {-2 << 43, "", -2 << 43}, "take when another is called": {2, "", 2}, "give up a place": {0, "", 0}, // frozen it is a call to come
+	"take in line": {2, "", 2}, "take too many in line": {-2 << 43, "", -2 << 43}, "take too many in line with a place for others": {-6 << 43, "", -6 << 43}, "take when another is called": {2, "", 2}, "give up a place": {0, "", 0}, // frozen it is a call to come
 	"give with a line": {1, "2", 0}, "add with a line": {1, "2", 0}, "set with a line": {1, "5", 1},
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
@@ -138,7 +138,7 @@ var goesOn = []string{
 	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
 	"give", "give with a line", "give up a place", "give up a place for permits", "free permits with a line", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
-	"take when another is called", // frozen it is a call to come, which goes, and behind a write Redis allows others
+	"take when another is called", "take too many in line with a place for others", // a place goes first, and behind that Redis allows writes
 }
 
 func TestWhatKeepsAndFreesGoesOnAtMaxmemory(t *testing.T) {
