@@ -65,6 +65,11 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer 1                         -> x ok: granted 1
 			told 0                           -> take 4 1x1, n 1
 			answer 1                         -> a: granted`,
+		"it does when its call is heard before its answer": waiting + `
+			x changes give 1                 -> give 3 n 1
+			told 0
+			answer 1                         -> x ok: granted 1; take 4 1x1, n 1
+			answer 1                         -> a: granted`,
 		"it does without a place": `
 			a locks n 1                      -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u

@@ -53,7 +53,7 @@ func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 		s.changes.tries = 0
 		s.changes.settle(changed(c))
 		s.call = Command{}
-		s.again = s.contest.queue.head != nil && s.place.permits == 0 // else the line is called
+		s.again = s.again || s.contest.queue.head != nil && s.place.permits == 0 // else the line is called, perhaps before this answer
 	}
 }
 
