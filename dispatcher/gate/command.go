@@ -179,10 +179,13 @@ func (a Args) PermitTake() PermitTakeArgs {
 
 // PermitsPlace is what a Take or a PermitTake says of our place in line.
 func (c *Command) PermitsPlace() int64 {
-	if c.Op == Take {
+	switch c.Op {
+	case Take:
 		return c.Args.Take().Place
+	case PermitTake:
+		return c.Args.PermitTake().Place
 	}
-	return c.Args.PermitTake().Place
+	return 0
 }
 
 // PermitFreeArgs are those of a PermitFree: N permits of this engine with numbers from First on, or those in IDs.

@@ -308,6 +308,15 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			answer joins 5s                  -> permit take 3 1s next 2 n 3
 			answer stands 5s
 			b goes                           -> b: is not there; permit take 6 next 2`,
+		"a release without an answer leaves no place": `
+			a locks n 1                      -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			b locks n 1                      -> permit take 2 1s n 1
+			answer 1                         -> b: granted until 990ms
+			b unlocks                        -> permit free 3 next 2 n 1
+			lost
+			after 20ms                       -> (18ms) permit free 3 next 2 n 1
+			answer 0                         -> b ok: granted`,
 		"without a place the channel is listened to": waiting + `
 			told 0                           -> permit take 3 1s next 2 n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
