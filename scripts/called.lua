@@ -37,18 +37,22 @@ local function summon(line, led, how, channel, free, now)
 end
 
 -- turnOf is whose turn an engine finds that asks for permits, and its own place for so many; nil: there is no line, and it wants no place.
+-- An engine may be called by an older place of its own, which it could not give up.
 local function turnOf(line, engine, wants)
 	local leads = first(line)
 	if not leads and wants == '0' then return nil end
-	local turn = { line = line, leads = leads, now = clock(), place = engine .. ':' .. wants .. ' ' .. WOKEN }
+	local own = engine .. ':' .. wants .. ' ' .. WOKEN
+	local turn = { line = line, leads = leads, now = clock(), own = own, place = own }
 	local place = leads and called(line, turn.now)
-	turn.mine, turn.others = place == turn.place, place and place ~= turn.place
+	turn.mine = place and string.find(place, engine .. ':', 1, true) == 1
+	turn.others = place and not turn.mine
+	if turn.mine then turn.place = place end
 	return turn
 end
 
 -- quit takes the engine's place out of the line. So many permits are left for those behind it.
 local function quit(turn, how, channel, free)
-	call('ZREM', turn.line, turn.place) -- unchecked: who is called in vain is not called for long
+	call('ZREM', turn.line, turn.place, turn.own) -- unchecked: who is called in vain is not called for long
 	if first(turn.line) then summon(turn.line, turn.leads, how, channel, free, turn.now) end
 end
 

@@ -73,11 +73,11 @@ local function overtake(lock, line, place, ahead, how)
 	return ahead
 end
 
--- join puts a place at the end of the line, and reports whether it stands now; leads: it is the only one.
+-- join puts a place at the end of the line, also if it stands, and reports whether it stands now; leads: it is the only one.
 local function join(line, place)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
 	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
-	return call('ZADD', line, string.format('%.0f', math.max(tonumber(at or 0), 0) + 1), place) == 1, not at
+	return type(call('ZADD', line, string.format('%.0f', math.max(tonumber(at or 0), 0) + 1), place)) == 'number', not at
 end
 
 -- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
