@@ -101,9 +101,12 @@ func (s *Sequencer) scheduleLead(now Time) {
 	s.contest.askAt = min(s.contest.askAt, now+leaderPause)
 }
 
-// notified handles the messages in the inbox.
+// notified handles the messages in the inbox. A place may be called that could not be given up, when nobody waits here.
 func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 	if news.N > news.ones {
+		if s.contest.queue.lasting() == 0 && s.place.permits == 0 {
+			s.place.permits = 1 // it is given up, for whatever number it is
+		}
 		s.hinted(now, fx)
 		return
 	}

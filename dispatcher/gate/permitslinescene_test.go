@@ -118,6 +118,12 @@ func TestPermitsLineScenes(t *testing.T) {
 			denied NOPERM
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
+		"a place whose end was refused is called": waiting + `
+			a goes                           -> a: is not there; take 3 n 1
+			denied NOPERM
+			told 0                           -> take 4 n 1
+			answer 0
+			told 1`,
 		"a question in line whose last waiter has gone meanwhile": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			a goes                           -> a: is not there
