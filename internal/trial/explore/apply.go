@@ -122,6 +122,7 @@ func (s *state) apply(m Move) bool {
 		s.surprised = s.surprised || f.copied || s.now >= f.late
 		// By it an engine may come to the front of a line in which it does not wait any more, and an outsider tells it nothing.
 		s.unheard = s.unheard || f.Op == gate.AcquireInLine && s.w.Outsiders > 0
+		s.unheard = s.unheard || leaves(&f.Command) // its engine may have another place by then
 		s.run(f)
 	case heal:
 		if s.refusing == faults {

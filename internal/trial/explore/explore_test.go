@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 var quick = map[string]bool{
 	"mutex paused": true, "mutex of mixed leases": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
 	"three of two attempts": true, "fenced detaches": true, "line": true, "line forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
-	"line and least times": true, "line and an open slot": true, "fair claims forced twice": true, "fenced line beside a publisher": true,
+	"line of a semaphore, given up": true, "line of permits and an open slot": true, "line and least times": true, "line and an open slot": true, "fair claims forced twice": true, "fenced line beside a publisher": true,
 }
 
 // Every order of events in small worlds.
@@ -180,6 +180,12 @@ func TestFindings(t *testing.T) {
 			`A.lock A.run B.adopt B.run B.arrive B.adopt`},
 		"an owner id that is to be released asks again, because its last refusal left no place": {"big fenced",
 			`A.lock@2 A.lock-fixed B.try@1 A.lock-owned@1 A.drop@1 A.lock-fixed@2 C.try-staying A.run#2 C.run A.run#1 B.try A.arrive#1 B.run#1 A.confirm C.arrive unlock#5 B.lock-staying B.run A.run A.arrive#1 B.try@2 C.die B.lock@1 B.arrive#1 B.confirm run-stray B.run#2 B.arrive B.confirm A.arrive B.run#2 B.arrive#1 A.run#1 B.arrive#1 open-slot B.hear failover-1 B.mend-subscription B.mend B.run#1 publish#6 B.arrive#1 heal publish#3 publish#9 misconf B.hear B.run#1 B.run#2 B.hear B.arrive#1 B.arrive#1 B.hear`},
+		"a call to the line that is heard before the answer to a release": {"line of a semaphore of three",
+			`A.acquire-two A.run A.arrive A.confirm A.run A.arrive C.acquire C.run C.arrive tick B.acquire B.run B.arrive B.confirm B.give`},
+		"a place that could not be given up is called": {"line of a semaphore, given up",
+			`A.acquire-two A.run A.arrive A.confirm A.run A.arrive readonly B.acquire B.run A.drop-first A.run B.give`},
+		"an engine is called by an older place of its own": {"line of a semaphore, given up",
+			`A.acquire-two A.run A.arrive A.confirm A.run A.acquire B.acquire B.run B.arrive A.drop-first readonly A.arrive A.give A.run heal B.give B.run`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 		"permits of several holds are freed by their ids, and the first refusal is told to nobody": {"big permits",

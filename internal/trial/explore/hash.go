@@ -78,7 +78,7 @@ func (h *hasher) hash(s *state) uint64 {
 		h.text(text)
 		return h.bytes
 	})
-	h.number(bit(s.surprised)<<2 | bit(s.destroyed)<<1 | bit(s.unheard))
+	h.number(bit(s.leftBehind)<<3 | bit(s.surprised)<<2 | bit(s.destroyed)<<1 | bit(s.unheard))
 	hashed(h, &s.counted)
 	if s.w.MostPublished > 0 {
 		h.number(uint64(s.published))

@@ -31,6 +31,7 @@ func (s *state) check() {
 	}
 	s.checkKnown()
 	s.checkLines()
+	s.checkPermitLines()
 	s.counted.check(s)
 	s.trace.check()
 }

@@ -150,6 +150,7 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 	}
 	e.s.trace.hears(e, now, c)
 	e.s.counted.hears(e, now, c)
+	e.s.hearsOfPlaces(c)
 	e.granting = c.Sent
 	c.Entry.Machine.Answer(now, c, &e.fx)
 	e.granting = 0

@@ -42,6 +42,7 @@ func (s *state) recover() {
 			continue
 		}
 		s.checkAwake()
+		s.checkPermitLines()
 		if ends-s.now < recoverTime/2 {
 			s.sendHome()
 		}
@@ -168,7 +169,7 @@ func (s *state) mayStand(key string) bool {
 	if s.w.Kind == gate.FairKind && s.onlyDeadStand(key) {
 		return true
 	}
-	if s.w.Kind <= gate.FencedKind && s.onlyDeadInLine(key) {
+	if (s.w.Kind <= gate.FencedKind || s.hasPermitLine()) && s.onlyDeadInLine(key) {
 		return true
 	}
 	return strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:")
@@ -210,7 +211,7 @@ func (s *state) firstWaiting(c *caller) bool {
 }
 
 // onlyDeadInLine reports whether a key is a line in which only places of engines stand that crashed or were cut off, or that came back with
-// older data, or that nobody knows of after a copy of a command or in an open slot, or none: the next release takes them out, and the line
+// older data, or that nobody knows of after a copy of a command or in an open slot, or that could not be given up, or none: the next release takes them out, and the line
 // ends by itself.
 func (s *state) onlyDeadInLine(key string) bool {
 	for name := range s.w.Names {
@@ -219,7 +220,7 @@ func (s *state) onlyDeadInLine(key string) bool {
 		}
 		return !slices.ContainsFunc(s.do("ZRANGE", key, "0", "-1").Array, func(place redismodel.Value) bool {
 			return slices.ContainsFunc(s.engines, func(e *engine) bool {
-				return !e.cutOff && !s.destroyed && !s.surprised && strings.HasPrefix(place.Str, e.uuid)
+				return !e.cutOff && !s.destroyed && !s.surprised && !s.leftBehind && strings.HasPrefix(place.Str, e.uuid)
 			})
 		})
 	}

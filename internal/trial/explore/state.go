@@ -33,11 +33,12 @@ type state struct {
 
 	trace *trace // what happens, in the words of the specification; nil: nobody reads it
 
-	destroyed bool  // data was
-	surprised bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a place in line alone whose owner it took or freed
-	unheard   bool  // a message was lost, an answer was late, or an engine died that stood in a queue
-	token     int64 // the last fencing token that was given
-	counted   counts
+	destroyed  bool  // data was
+	surprised  bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a place in line alone whose owner it took or freed
+	unheard    bool  // a message was lost, an answer was late, or an engine died that stood in a queue
+	leftBehind bool  // a place in line for permits could not be given up
+	token      int64 // the last fencing token that was given
+	counted    counts
 
 	sayings   []message      // what a publisher can say
 	announced int64          // the last negative number that it has heard, without the sign; 0: none
@@ -126,6 +127,7 @@ func (s *state) run(f *flight) {
 		}
 		s.unheard = true // nobody in line is told of what is released without it
 	}
+	s.leftBehind = s.leftBehind || s.refusing != faults && f.PermitsPlace() != 0
 	r := s.eval(f)
 	if r.answer.Kind != redismodel.Int {
 		s.violate("scripts-answer", "%v answered %v", f.Op, r.answer)
@@ -157,7 +159,7 @@ func (s *state) eval(f *flight) record {
 		s.server.Restore(r.after)
 		return r
 	}
-	before := s.leases()
+	before, called := s.leases(), s.calledBefore()
 	r := record{}
 	s.server.Micros = s.serverMicros()
 	s.server.Publish = func(channel, text string, _ bool) { r.messages = append(r.messages, message{channel, text}) }
@@ -172,6 +174,7 @@ func (s *state) eval(f *flight) record {
 	s.checkTurn(f, before)
 	s.checkWoken(f, before, r.messages)
 	s.checkLine(f, before, r.messages)
+	s.checkPermitLine(f, called, r.answer.Int)
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++
