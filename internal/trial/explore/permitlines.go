@@ -57,24 +57,30 @@ func (s *state) permitsFree(name int) int64 {
 	return n
 }
 
-// calledBefore are the places that are called before a script runs, by name.
-func (s *state) calledBefore() []*permitPlace {
+// permitsBefore is what stands of a name before a script runs.
+type permitsBefore struct {
+	called *permitPlace
+	free   int64
+}
+
+// allPermits are those of all names.
+func (s *state) allPermits() []permitsBefore {
 	if !s.hasPermitLine() {
 		return nil
 	}
-	all := make([]*permitPlace, s.w.Names)
+	all := make([]permitsBefore, s.w.Names)
 	for i := range all {
-		all[i] = s.calledPlace(i)
+		all[i] = permitsBefore{s.calledPlace(i), s.permitsFree(i)}
 	}
 	return all
 }
 
 // checkPermitLine: while a place is called nobody else takes permits, and the line ends by itself.
-func (s *state) checkPermitLine(f *flight, before []*permitPlace, answer int64) {
+func (s *state) checkPermitLine(f *flight, before []permitsBefore) {
 	if !s.hasPermitLine() || s.refusing != faults {
 		return
 	}
-	for name, called := range before {
+	for name, was := range before {
 		if nameOf(name) != f.Entry.Name {
 			continue
 		}
@@ -82,16 +88,10 @@ func (s *state) checkPermitLine(f *flight, before []*permitPlace, answer int64) 
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
 		e := s.engines[f.by]
-		takes := (f.Op == gate.Take || f.Op == gate.PermitTake) && answer > 0 && !s.hadTaken(f)
-		if takes && called != nil && called.engine != e.uuid && !e.outside {
-			s.violate("line-order", "%v takes permits of %s, for which %s is called", e, nameOf(name), called.engine)
+		if was.called != nil && was.called.engine != e.uuid && !e.outside && s.permitsFree(name) < was.free {
+			s.violate("line-order", "%v takes permits of %s, for which %s is called", e, nameOf(name), was.called.engine)
 		}
 	}
-}
-
-// hadTaken reports whether a question was sent before, and so may tell what it took then.
-func (s *state) hadTaken(f *flight) bool {
-	return f.copied || f.Op == gate.Take && f.Args.Take().Resent || f.Op == gate.PermitTake && f.Args.PermitTake().Resent
 }
 
 // leaves reports whether a command gives up a place in line for permits.

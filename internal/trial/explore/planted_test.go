@@ -64,6 +64,12 @@ var bugs = []string{
 	"a fenced lock that takes its tokens from the message",
 	"a fair lock that is given to the second of its queue",
 	"a change that is sent again when its receipt has run out",
+	"a take that leaves permits and calls nobody",
+	"permits that are taken while another engine is called",
+	"a release of permits that calls nobody",
+	"a place for permits that nobody gives up",
+	"a call to the line that the answer to a release ends",
+	"a place for permits that is not changed to what is wanted now",
 }
 
 var (

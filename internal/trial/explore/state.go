@@ -159,7 +159,7 @@ func (s *state) eval(f *flight) record {
 		s.server.Restore(r.after)
 		return r
 	}
-	before, called := s.leases(), s.calledBefore()
+	before, permits := s.leases(), s.allPermits()
 	r := record{}
 	s.server.Micros = s.serverMicros()
 	s.server.Publish = func(channel, text string, _ bool) { r.messages = append(r.messages, message{channel, text}) }
@@ -174,7 +174,7 @@ func (s *state) eval(f *flight) record {
 	s.checkTurn(f, before)
 	s.checkWoken(f, before, r.messages)
 	s.checkLine(f, before, r.messages)
-	s.checkPermitLine(f, called, r.answer.Int)
+	s.checkPermitLine(f, permits)
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++

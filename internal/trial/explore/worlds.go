@@ -216,6 +216,8 @@ var BigWorlds = []*World{
 	big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close),
 	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
+	failing(bigCount("permits in line", gate.PermitKind, Acquire, Acquire, AcquireTwo, TryAcquire, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
+	failing(bigCount("semaphore in line", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
 	bigCount("latch", gate.LatchKind, Await, CountDown, Drop, Close),
 }
 
@@ -265,6 +267,12 @@ func bigLine(name string, engines, outsiders int) *World {
 func bigCount(name string, kind gate.Kind, calls ...Call) *World {
 	w := big(name, kind, calls...)
 	w.Names, w.Count = 1, 3
+	return w
+}
+
+// failing has only these faults happen.
+func failing(w *World, may ...Fault) *World {
+	w.Faults = may
 	return w
 }
 

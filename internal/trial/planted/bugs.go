@@ -217,6 +217,24 @@ var bugs = []Bug{
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
 	}},
+	{"a take that leaves permits and calls nobody", []edit{
+		{"scripts/called.lua", "	quit(turn, how, channel, free)\n", "	call('ZREM', turn.line, turn.place)\n"},
+	}},
+	{"permits that are taken while another engine is called", []edit{
+		{"scripts/called.lua", "turn.others = place and not turn.mine", "turn.others = false"},
+	}},
+	{"a release of permits that calls nobody", []edit{
+		{"scripts/change.lua", "	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now) end\n", ""},
+	}},
+	{"a place for permits that nobody gives up", []edit{
+		{"dispatcher/gate/sequencer.go", "case s.place.permits != 0 && s.contest.queue.lasting() == 0:", "case s.place.permits < 0:"},
+	}},
+	{"a call to the line that the answer to a release ends", []edit{
+		{"dispatcher/gate/sequenceranswers.go", "s.again = s.again || s.contest.queue.head != nil && s.place", "s.again = s.contest.queue.head != nil && s.place"},
+	}},
+	{"a place for permits that is not changed to what is wanted now", []edit{
+		{"scripts/called.lua", "	elseif place ~= wanted then", "	elseif false then"},
+	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
