@@ -99,7 +99,11 @@ func holdAllKinds(t *testing.T, server *redistest.Server) {
 	other.Mutex("java").LockAsync(ctx)
 	_, err := e.Semaphore("seats").TrySetPermits(soon, 2)
 	must("semaphore", err)
-	other.Semaphore("seats").AcquireAsync(ctx, 3)
+	for i, waiter := range []*engine.Engine{other, testkit.Connect(t, server.Addr())} {
+		waiter.Semaphore("seats").AcquireAsync(ctx, 3)
+		redistest.Await(t, "each to stand in line", func() bool { return testkit.InLine(server, "seats") == i+1 })
+	}
+	server.MustDo("INCRBY", "seats", "1") // as a client of Redisson frees permits: the first takes them, and from then on the next one listens
 	_, err = e.PermitSemaphore("desks").TrySetPermits(soon, 1)
 	must("permits", err)
 	_, err = e.PermitSemaphore("desks").TryAcquire(soon, 1)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -176,8 +177,8 @@ func (o Op) String() string { return Operations[o].Name }
 
 // Lined reports whether a call of the command names the line for a lock. It can go without.
 func (c *Command) Lined() bool {
-	keys := Operations[c.Op].Keys
-	return c.Entry.Kind.InLine() && (strings.Contains(keys, "line") || keys == "name waiters")
+	named := func(key string) bool { return key == "line" || key == "waiters" }
+	return c.Entry.Kind.InLine() && slices.ContainsFunc(strings.Fields(Operations[c.Op].Keys), named)
 }
 
 // Confirms reports whether replicas must acknowledge the operation before it counts.

@@ -77,8 +77,8 @@ func (s *Sequencer) notePlace(c *Command) {
 	}
 }
 
-// doubtPlace records a question without an answer, which may have left a place.
-func (s *Sequencer) doubtPlace(c *Command) {
+// markPlace records a question without an answer, which may have left a place.
+func (s *Sequencer) markPlace(c *Command) {
 	if s.place.permits == 0 && !c.leavesLine() {
 		s.place.permits = c.PermitsPlace()
 	}

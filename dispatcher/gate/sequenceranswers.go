@@ -154,7 +154,7 @@ func (s *Sequencer) unanswered(now Time, c *Command) {
 		s.unsure = c.Sent
 		s.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still
 	}
-	s.doubtPlace(c)
+	s.markPlace(c)
 	s.cfg.Stats.Uncertain.Inc()
 	s.callAt = now + s.pause()
 	s.contest.answerWaiters(s.cfg, unprovedOutcome(c))

@@ -116,12 +116,12 @@ func TestEveryOperationIsWritten(t *testing.T) {
 	}
 }
 
-// A mutex has a line, and a call names it, unless that may lie apart. Of other kinds the name stands in its place.
+// A mutex and a semaphore have a line, and a call names it, unless that may lie apart. Of other kinds the name stands in its place.
 // invariant: command-follows-its-slot
 func TestALineIsNamedWhereThereIsOne(t *testing.T) {
 	e := NewEncoder(settings)
 	for op := gate.None + 1; op < gate.Ops; op++ {
-		for _, kind := range []gate.Kind{gate.MutexKind, gate.FencedKind, gate.SpinKind, gate.RWKind} {
+		for _, kind := range []gate.Kind{gate.MutexKind, gate.FencedKind, gate.SpinKind, gate.RWKind, gate.SemaphoreKind, gate.PermitKind, gate.LatchKind} {
 			for _, lineless := range []bool{false, true} {
 				c := gate.Command{Op: op, ID: 5, Args: argsOf(op), Entry: &gate.Entry{Name: stock, Kind: kind}}
 				_, keys, _ := e.Encode(&c, lineless, time.Second)
@@ -187,10 +187,10 @@ var packed = []struct {
 	{gate.AcquireRead, gate.AcquireReadArgs{}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "-1"}},
 	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "0"}},
 	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true, Own: 1}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "1"}},
-	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,"}.Args(), []string{"5", "0", "1x2,3x1,"}},
-	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,", Resent: true}.Args(), []string{"5", "1", "1x2,3x1,"}},
-	{gate.PermitTake, gate.PermitTakeArgs{N: 3}.Args(), []string{"5", "0", "3", "1000", scripts.SemaphoreChannel(stock)}},
-	{gate.PermitTake, gate.PermitTakeArgs{N: 3, Resent: true}.Args(), []string{"5", "1", "3", "1000", scripts.SemaphoreChannel(stock)}},
+	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,"}.Args(), []string{"5", "0", "1x2,3x1,", "0", scripts.SemaphoreChannel(stock)}},
+	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,", Place: 2, Resent: true}.Args(), []string{"5", "1", "1x2,3x1,", "2", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitTake, gate.PermitTakeArgs{N: 3}.Args(), []string{"5", "0", "3", "1000", "0", scripts.SemaphoreChannel(stock)}},
+	{gate.PermitTake, gate.PermitTakeArgs{N: 3, Place: 2, Resent: true}.Args(), []string{"5", "1", "3", "1000", "2", scripts.SemaphoreChannel(stock)}},
 	{gate.PermitFree, gate.PermitFreeArgs{N: 3, First: 6}.Args(), []string{"5", "6", "3", "", scripts.SemaphoreChannel(stock)}},
 	{gate.PermitFree, gate.PermitFreeArgs{N: 1, IDs: "0123456789abcdef"}.Args(), []string{"5", "0", "1", "0123456789abcdef", scripts.SemaphoreChannel(stock)}},
 	{gate.PermitRenew, gate.PermitRenewArgs{Holds: "6,3,1000;"}.Args(), []string{"6,3,1000;"}},

@@ -218,7 +218,9 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{}]) {
 	redistest.Await(l.T, "the waiter to listen, or to fail", func() bool {
 		_, err := waiter.Result()
-		return slices.Contains(l.server.Subscriptions().Channels, channel) || slices.Contains(l.server.Subscriptions().Shard, channel) || !errors.Is(err, futures.ErrPending)
+		listens := func(to string) bool { return strings.HasPrefix(to, channel) } // the channel, or an inbox beside it
+		there := l.server.Subscriptions()
+		return slices.ContainsFunc(there.Channels, listens) || slices.ContainsFunc(there.Shard, listens) || !errors.Is(err, futures.ErrPending)
 	})
 }
 

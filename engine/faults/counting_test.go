@@ -125,7 +125,7 @@ func TestCountsBesideRedisson(t *testing.T) {
 			e := testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
 			s, monitor := e.Semaphore(name), server.Monitor()
 			waiter := s.AcquireAsync(testkit.Soon(t), 2)
-			redistest.Await(t, "it to listen", func() bool { return slices.Contains(server.Subscriptions().Channels, channel) })
+			redistest.Await(t, "it to stand in line", func() bool { return testkit.InLine(server, name) == 1 })
 			for _, message := range []string{"0", "-1", "none of ours"} { // must do no harm
 				server.MustDo("PUBLISH", channel, message)
 			}

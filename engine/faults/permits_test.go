@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -61,9 +60,7 @@ func TestHeldPermitsBesideRedisson(t *testing.T) {
 		t.Errorf("Release of nothing: %v, want ErrLost", err)
 	}
 	waiter := p.AcquireAsync(testkit.Soon(t), 1)
-	redistest.Await(t, "it to listen", func() bool {
-		return slices.Contains(server.Subscriptions().Channels, "redisson_sc:{pool}")
-	})
+	redistest.Await(t, "it to stand in line", func() bool { return testkit.InLine(server, "pool") == 1 })
 	server.MustDo("ZREM", "{pool}:timeout", theirs)
 	server.MustDo("INCRBY", "pool", "1")
 	server.MustDo("PUBLISH", "redisson_sc:{pool}", "1")

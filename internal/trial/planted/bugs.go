@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
 	}},
 	{"a mutex that needs the key of its line while its slot is open", []edit{
-		{"dispatcher/gate/operations.go", "InLine() && (strings", "InLine() && false && (strings"},
+		{"dispatcher/gate/operations.go", "InLine() && slices", "InLine() && false && slices"},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
