@@ -619,7 +619,7 @@ func TestCallsOfManyNames(t *testing.T) {
 	for _, name := range []string{one, two, three} {
 		args = append(args, 8, 0, "1x1,", 1, scripts.SemaphoreChannel(name))
 	}
-	b.want(b.eval(scripts.Take, keys, args...), fmt.Sprintf("[1 %d 1]", -2<<43), "the take") // of the second another is called
+	b.want(b.eval(scripts.Take, keys, args...), fmt.Sprintf("[1 %d 1]", int64(-2<<43)), "the take") // of the second another is called
 }
 
 // Where Redis refuses a command of the line permits are taken and given as without one.
