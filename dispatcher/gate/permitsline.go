@@ -8,16 +8,29 @@ import (
 
 // Engines that wait for permits stand in a line in Redis as those do that wait for a mutex (line.go), but nothing is given to them: when
 // permits are free, a script calls one engine by a 0 in its inbox, and for 200 ms no other engine takes any (scripts/called.lua). A 1 tells an
-// engine that it is the first now. Clients of Redisson free permits without calling anybody. So the first asks every leaderPause, and listens
-// to the name's channel for as long as such permits are met.
+// engine that it is the first now. Clients of Redisson, and engines of an older version, free permits without calling anybody. So the first
+// asks every leaderPause, and listens to the name's channel for as long as such permits are met. A script meets them if some are left in line
+// (SINCE). An engine that is alone in line, or that finds nothing because others are always faster, expects them after a leaderPause in which
+// nobody has called it.
 
-// leaderPause is how long the first in line sleeps at most.
-const leaderPause = 500 * time.Millisecond
+const (
+	// leaderPause is how long the first in line sleeps at most.
+	leaderPause = 500 * time.Millisecond
+	// othersTime is how long permits are expected that are freed without a call (OTHERS in scripts/called.lua).
+	othersTime = 5 * time.Second
+)
 
 // place is this engine's in the line for permits.
 type place struct {
 	permits int64 // how many it is for; 0: there is none
 	leads   bool  // it is known to be the first
+}
+
+// noteUncalled records that the next question leaves because of the time. If the first in line asks so, others may free permits.
+func (s *Sequencer) noteUncalled(now Time) {
+	if s.place.leads && !s.again {
+		s.othersUntil = now + othersTime
+	}
 }
 
 // heeds reports whether a message on the name's channel is for this engine.
@@ -87,7 +100,7 @@ func (s *Sequencer) markPlace(c *Command) {
 // waitInLine sees to the subscriptions of an engine that waits for permits, and has it ask in line once its inbox is heard.
 func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
 	p, asked := c.Reply.Place(), c.PermitsPlace() != 0
-	s.rivals.listens = p.Listens || asked && !p.Stands
+	s.rivals.listens = p.Listens || asked && !p.Stands || p.Leads && now < s.othersUntil
 	s.rivals.waitInLine(&s.Entry, s.cfg, fx)
 	s.again = s.again || !asked && s.rivals.inbox.state == subscribed
 	if p.Leads {
@@ -112,6 +125,10 @@ func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 	}
 	if s.place.permits != 0 {
 		s.scheduleLead(now)
+		if now < s.othersUntil {
+			s.rivals.listens, s.again = true, true
+			s.rivals.waitInLine(&s.Entry, s.cfg, fx)
+		}
 	}
 	s.advance(now, fx)
 }

@@ -20,6 +20,8 @@ type Sequencer struct {
 	giveAt     Time    // when unassigned permits may be given back
 	permits    permits // the holds of a semaphore with leases
 	place      place   // in the line for permits
+
+	othersUntil Time // until when permits are expected to be freed without a call
 }
 
 func newSequencer() Machine { return &Sequencer{} }
@@ -98,6 +100,7 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 	case s.contest.queue.head == nil:
 		s.again = false
 	case now >= s.contest.askTime(s.again):
+		s.noteUncalled(now)
 		s.again = false
 		s.cfg.Stats.Attempts.Inc()
 		s.sendNew(s.question(false), fx)
