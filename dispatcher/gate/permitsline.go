@@ -126,8 +126,9 @@ func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 	if s.place.permits != 0 {
 		s.scheduleLead(now)
 		if now < s.othersUntil {
-			s.rivals.listens, s.again = true, true
+			s.rivals.listens = true
 			s.rivals.waitInLine(&s.Entry, s.cfg, fx)
+			s.again = s.again || s.rivals.state == subscribed // messages did not lead to questions until now
 		}
 	}
 	s.advance(now, fx)

@@ -28,7 +28,7 @@ func TestPermitsLineScenes(t *testing.T) {
 		"the first asks every 500 ms": first + `
 			after 499ms
 			after 1ms                        -> take 3 1x1, n 1
-			answer is-first 0s
+			answer is-first 0s               -> subscribe redisson_sc:{stock}
 			after 499ms
 			after 1ms                        -> take 4 1x1, n 1`,
 		"one that is told that it is the first asks within 500 ms": waiting + `
@@ -36,21 +36,49 @@ func TestPermitsLineScenes(t *testing.T) {
 			told 1
 			after 499ms
 			after 1ms                        -> take 3 1x1, n 1
-			answer is-first 0s
+			answer is-first 0s               -> subscribe redisson_sc:{stock}
 			after 500ms                      -> take 4 1x1, n 1`,
 		"one that is called while its question is on its way asks once more": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			told 0
 			answer stands 0s                 -> take 4 1x1, n 1`,
 		"the first is to listen to the channel for as long as others free permits": waiting + `
-			told 1
-			after 500ms                      -> take 3 1x1, n 1
+			told 0                           -> take 3 1x1, n 1
 			answer is-first-and-listens 0s   -> subscribe redisson_sc:{stock}
 			message                          -> take 4 1x1, n 1
 			answer is-first 0s
-			after 600ms                      -> (500ms) take 5 1x1, n 1
+			after 400ms
+			message                          -> take 5 1x1, n 1
 			answer is-first 0s
-			after 600ms                      -> (400ms) unsubscribe redisson_sc:{stock}; (500ms) take 6 1x1, n 1`,
+			after 400ms
+			message                          -> take 6 1x1, n 1
+			answer is-first 0s
+			after 300ms                      -> (200ms) unsubscribe redisson_sc:{stock}`,
+		"the first that nobody calls for 500 ms expects others for five seconds": first + `
+			after 500ms                      -> take 3 1x1, n 1
+			answer is-first 0s               -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 4 1x1, n 1
+			answer is-first 0s
+			message                          -> take 5 1x1, n 1
+			answer 1                         -> a: granted
+			b locks n 1                      -> take 6 1x1, n 1
+			answer joins 0s
+			message
+			told 1                           -> take 7 1x1, n 1
+			answer is-first 0s
+			message                          -> take 8 1x1, n 1
+			answer 1                         -> b: granted
+			after 5s                         -> (1s) unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u`,
+		"one that expects others listens when it is told that it is the first": first + `
+			after 500ms                      -> take 3 1x1, n 1
+			answer 1                         -> a: granted
+			b locks n 1                      -> take 4 1x1, n 1
+			answer joins 0s
+			message
+			told 1                           -> subscribe redisson_sc:{stock}
+			subscribed                       -> take 5 1x1, n 1
+			answer is-first 0s
+			message                          -> take 6 1x1, n 1`,
 		"messages on the channel are for the first": `
 			a locks n 1                      -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
@@ -255,10 +283,10 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			told 1
 			after 499ms
 			after 1ms                        -> permit take 3 1s next 2 n 1
-			answer is-first 300ms
+			answer is-first 300ms            -> subscribe redisson_sc:{stock}
 			after 300ms
 			after 1ms                        -> permit take 4 1s next 2 n 1
-			answer is-first-and-listens 5s   -> subscribe redisson_sc:{stock}
+			answer is-first-and-listens 5s
 			message                          -> permit take 5 1s next 2 n 1`,
 		"each waiter has a place of its own after the one before": waiting + `
 			b locks n 2
