@@ -78,7 +78,11 @@ func (c *crew) hire(s *session, shared *os.File) error {
 	for i := range p.Processes {
 		m := &member{process: i, ready: make(chan error, 1)}
 		share := &shareOrder{Plan: *p, Process: i, Addresses: s.target.Addresses(), Shared: shared != nil}
-		if err := m.start(s.self, share, shared); err != nil {
+		program := s.self
+		if len(s.programs) > 0 {
+			program = s.programs[i%len(s.programs)]
+		}
+		if err := m.start(program, share, shared); err != nil {
 			return fmt.Errorf("starting process %d: %w", i+1, err)
 		}
 		c.members = append(c.members, m)

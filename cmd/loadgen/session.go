@@ -33,6 +33,7 @@ type session struct {
 	self           string // the program, for the processes it starts for itself
 	stdout, stderr io.Writer
 	nameFor        func(caller, name int) string // tests plant locks that do not exclude
+	programs       []string                      // that processes of a crew run in turn; nil: self. A test mixes versions
 
 	settings settings
 	plan     *load.Plan // with the prefix of this run

@@ -23,13 +23,14 @@ type game struct {
 	stdout, stderr bytes.Buffer
 	exit           int
 	nameFor        func(caller, name int) string
+	programs       []string
 	on             map[string]func(line string) // what to do when standard output says something, once
 	end, hurry     context.CancelFunc
 }
 
 // play runs loadgen to its end.
 func (g *game) play(args ...string) {
-	s := session{self: os.Args[0], stdout: g, stderr: &g.stderr, nameFor: g.nameFor}
+	s := session{self: os.Args[0], stdout: g, stderr: &g.stderr, nameFor: g.nameFor, programs: g.programs}
 	s.end, g.end = context.WithCancel(context.Background())
 	defer g.end()
 	s.hurry, g.hurry = context.WithCancel(context.Background())

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/bzip2"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/redistest"
+)
+
+// olderCommit is the last one before engines that wait stand in line. testdata/older.tar.bz2 has its engine: a clone may be without history.
+// It was made by
+//
+//	git archive $olderCommit ':(glob)engine/*.go' engine/internal/leaders futures scripts wheel dispatcher \
+//		':(exclude)*_test.go' ':(exclude)*.md' | bzip2 -9
+//
+// Once there is a release, that is the older version, and the module proxy has it.
+const olderCommit = "ae64337e4c61cc2d71fb7d677834b8f03629ade7"
+
+// In a rolling update processes of an older version share names with those of this one. They exclude each other, each of them gets on, and
+// nothing is free for longer than PollCap while somebody waits for it.
+func TestOlderVersionInTheFleet(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	older := buildOlder(t)
+	for _, kind := range []string{
+		"mutex", "fenced", "fair", "rw --readers 0.5", "semaphore --permits 1", "semaphore --permits 2", "permits --permits 1", "permits --permits 2",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			args := append(strings.Fields("--names 1 --hold 1ms --warmup 0 --duration 2s --redis "+server.URL()+" --kind"), strings.Fields(kind)...)
+			wantFleetShares(t, older, 1, 1, append(args, "--workers", "2", "--think", "5ms"))
+			for presents := 1; presents < 4; presents++ {
+				wantFleetShares(t, older, 4-presents, presents, append(args, "--workers", "8"))
+			}
+		})
+	}
+}
+
+// wantFleetShares has processes of the older and of this version share a name.
+func wantFleetShares(t *testing.T, older string, olders, presents int, args []string) {
+	t.Helper()
+	const (
+		longest = 2*time.Second + time.Second // PollCap of both versions, on a busy machine
+		fewest  = 5                           // pairs of a version. The others have turns meanwhile, and older processes take them from each other
+	)
+	g := game{programs: slices.Concat(slices.Repeat([]string{older}, olders), slices.Repeat([]string{os.Args[0]}, presents))}
+	file := filepath.Join(t.TempDir(), "result.json")
+	g.play(append(args, "--processes", strconv.Itoa(len(g.programs)), "--json", file)...)
+	g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
+	r := result(t, file)
+	figures := fmt.Sprintf("pairs of %d older processes and %d of this version: %v", olders, presents, r.Processes)
+	if pairs(r.Processes[:olders]) < fewest || pairs(r.Processes[olders:]) < fewest {
+		t.Errorf("%s; want %d of each version at least", figures, fewest)
+	}
+	if r.Latency.Across == nil {
+		t.Fatalf("%s; want some that one process has from another", figures)
+	}
+	free := time.Duration(r.Latency.Across.Max) * time.Microsecond
+	if free > longest {
+		t.Errorf("it was free for %v while somebody of another process waited, want %v at most", free, longest)
+	}
+	t.Logf("%s; waits of %v at most, of which it was free for %v", figures, time.Duration(r.Latency.Acquire.Max)*time.Microsecond, free)
+}
+
+func pairs(of []report.Process) (sum int64) {
+	for _, p := range of {
+		sum += p.Pairs
+	}
+	return sum
+}
+
+// buildOlder builds this program with the engine of olderCommit, and returns its path.
+func buildOlder(t *testing.T) (program string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := make(map[string]string) // files of the repository by those that the build takes in their place; "": none
+	files := 0
+	for path, text := range olderFiles(t) {
+		path = filepath.Join(root, path)
+		present, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range present {
+			replace[other] = replace[other] // which is not there in the older version, unless it comes yet
+		}
+		files++
+		replace[path] = filepath.Join(dir, strconv.Itoa(files)+filepath.Ext(path))
+		if err := os.WriteFile(replace[path], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(dir, "loadgen")
+	if said, err := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building the older version: %v\n%s", err, said)
+	}
+	return program
+}
+
+// olderFiles are those of the archive, by their paths.
+func olderFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	file, err := os.Open("testdata/older.tar.bz2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	return untar(t, bzip2.NewReader(file))
+}
+
+// untar reads the files of an archive.
+func untar(t *testing.T, from io.Reader) map[string][]byte {
+	t.Helper()
+	files := make(map[string][]byte)
+	for archive := tar.NewReader(from); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err == nil && header.Typeflag == tar.TypeReg {
+			files[header.Name], err = io.ReadAll(archive)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The archive is what the commit had.
+func TestOlderVersionIsTheCommit(t *testing.T) {
+	commit, err := exec.Command("git", "-C", "../..", "archive", olderCommit).Output()
+	if err != nil {
+		t.Skipf("this clone is without the commit %s", olderCommit)
+	}
+	had := untar(t, bytes.NewReader(commit))
+	for path, text := range olderFiles(t) {
+		if !bytes.Equal(text, had[path]) {
+			t.Errorf("%s differs from that of the commit", path)
+		}
+	}
+}
