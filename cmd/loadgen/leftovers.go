@@ -10,7 +10,7 @@ import (
 
 // leftovers lists the keys of this run that are still there although nobody holds them, and the names
 // without all of their permits. When a process died, its locks may stand until their leases are over. What remains
-// by right, such as the counters of the checks, is removed: it is ours.
+// by right, such as the counters of the checks and its places in line, is removed: it is ours.
 func (s *session) leftovers() (locks, permits []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s *session) sweep(ctx context.Context) (locks []string, err error) {
 	for _, key := range keys {
 		switch {
 		case p.IsPermits(key): // counted at the end
-		case p.Remains(key):
+		case p.Remains(key) || len(s.facts.Died) > 0 && load.IsLine(key):
 			remains = append(remains, key)
 		default:
 			locks = append(locks, key)

@@ -6,7 +6,6 @@ import (
 	"compress/bzip2"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -30,7 +29,7 @@ import (
 // Once there is a release, that is the older version, and the module proxy has it.
 const olderCommit = "ae64337e4c61cc2d71fb7d677834b8f03629ade7"
 
-// In a rolling update processes of an older version share names with those of this one. They exclude each other, each of them gets on, and
+// In a rolling update processes of an older version share names with those of this one. They exclude each other, each version gets on, and
 // nothing is free for longer than PollCap while somebody waits for it.
 func TestOlderVersionInTheFleet(t *testing.T) {
 	t.Parallel()
@@ -41,7 +40,7 @@ func TestOlderVersionInTheFleet(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			args := append(strings.Fields("--names 1 --hold 1ms --warmup 0 --duration 2s --redis "+server.URL()+" --kind"), strings.Fields(kind)...)
+			args := append(strings.Fields("--names 1 --hold 1ms --warmup 0 --redis "+server.URL()+" --kind"), strings.Fields(kind)...)
 			wantFleetShares(t, older, 1, 1, append(args, "--workers", "2", "--think", "5ms"))
 			for presents := 1; presents < 4; presents++ {
 				wantFleetShares(t, older, 4-presents, presents, append(args, "--workers", "8"))
@@ -50,31 +49,36 @@ func TestOlderVersionInTheFleet(t *testing.T) {
 	}
 }
 
-// wantFleetShares has processes of the older and of this version share a name.
+// wantFleetShares has processes of the older and of this version share a name. On a busy machine, where the turns of two seconds say little about
+// who has them, it lets them go on for longer.
 func wantFleetShares(t *testing.T, older string, olders, presents int, args []string) {
 	t.Helper()
-	const (
-		longest = 2*time.Second + time.Second // PollCap of both versions, on a busy machine
-		fewest  = 5                           // pairs of a version. The others have turns meanwhile, and older processes take them from each other
-	)
-	g := game{programs: slices.Concat(slices.Repeat([]string{older}, olders), slices.Repeat([]string{os.Args[0]}, presents))}
+	const longest = 2*time.Second + time.Second // PollCap of both versions, on a busy machine
+	programs := slices.Concat(slices.Repeat([]string{older}, olders), slices.Repeat([]string{os.Args[0]}, presents))
 	file := filepath.Join(t.TempDir(), "result.json")
-	g.play(append(args, "--processes", strconv.Itoa(len(g.programs)), "--json", file)...)
-	g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
-	r := result(t, file)
-	figures := fmt.Sprintf("pairs of %d older processes and %d of this version: %v", olders, presents, r.Processes)
-	if pairs(r.Processes[:olders]) < fewest || pairs(r.Processes[olders:]) < fewest {
-		t.Errorf("%s; want %d of each version at least", figures, fewest)
+	args = append(args, "--processes", strconv.Itoa(len(programs)), "--json", file)
+	for _, duration := range []string{"2s", "8s"} {
+		g := game{programs: programs}
+		g.play(append(args, "--duration", duration)...)
+		g.want(t, exitOK, "no violation, no key left behind, nobody stranded")
+		r := result(t, file)
+		if r.Latency.Across == nil {
+			t.Fatal("no process has it from another")
+		}
+		wait, free := microseconds(r.Latency.Acquire.Max), microseconds(r.Latency.Across.Max)
+		t.Logf("pairs of %d older processes and %d of this version: %v; waits of %v at most, of which it was free for %v", olders, presents, r.Processes, wait, free)
+		if free > longest {
+			t.Errorf("it was free for %v while somebody of another process waited, want %v at most", free, longest)
+		}
+		if bothGetOn(pairs(r.Processes[:olders]), pairs(r.Processes[olders:])) {
+			return
+		}
 	}
-	if r.Latency.Across == nil {
-		t.Fatalf("%s; want some that one process has from another", figures)
-	}
-	free := time.Duration(r.Latency.Across.Max) * time.Microsecond
-	if free > longest {
-		t.Errorf("it was free for %v while somebody of another process waited, want %v at most", free, longest)
-	}
-	t.Logf("%s; waits of %v at most, of which it was free for %v", figures, time.Duration(r.Latency.Acquire.Max)*time.Microsecond, free)
+	t.Error("a version has less than one pair of a hundred")
 }
+
+// bothGetOn reports whether each version has a pair of a hundred. Usually the one that has fewer has five to twenty.
+func bothGetOn(a, b int64) bool { return min(a, b) > 0 && 100*min(a, b) >= a+b }
 
 func pairs(of []report.Process) (sum int64) {
 	for _, p := range of {
@@ -83,6 +87,8 @@ func pairs(of []report.Process) (sum int64) {
 	return sum
 }
 
+func microseconds(n float64) time.Duration { return time.Duration(n) * time.Microsecond }
+
 // buildOlder builds this program with the engine of olderCommit, and returns its path.
 func buildOlder(t *testing.T) (program string) {
 	t.Helper()
@@ -90,23 +96,25 @@ func buildOlder(t *testing.T) (program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir, files := t.TempDir(), olderFiles(t)
 	replace := make(map[string]string) // files of the repository by those that the build takes in their place; "": none
-	files := 0
-	for path, text := range olderFiles(t) {
-		path = filepath.Join(root, path)
-		present, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.*"))
+	for path := range files {
+		present, err := filepath.Glob(filepath.Join(root, filepath.Dir(path), "*.*"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range present {
-			replace[other] = replace[other] // which is not there in the older version, unless it comes yet
+			replace[other] = ""
 		}
-		files++
-		replace[path] = filepath.Join(dir, strconv.Itoa(files)+filepath.Ext(path))
-		if err := os.WriteFile(replace[path], text, 0o600); err != nil {
+	}
+	written := 0
+	for path, text := range files {
+		laid := filepath.Join(dir, strconv.Itoa(written)+filepath.Ext(path))
+		if err := os.WriteFile(laid, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		replace[filepath.Join(root, path)] = laid
+		written++
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
