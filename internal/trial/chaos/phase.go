@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,7 @@ type plan struct {
 	fleet    bool // each client has one caller for each name, and no proxy
 	more     int  // servers, beside the first, for what is held on several
 	faults   []fault
+	hits     int // of each fault, at least; 0: three
 	slow     int // pauses between strikes are so many times as long; 0: once
 	habits   habits
 	lease    time.Duration // the watchdog's; 0: shortLease
@@ -238,13 +240,13 @@ func (ph *phase) ruined() bool {
 // has hit.
 const overtime = time.Minute
 
-// allHit reports whether each fault has hit three times, and holders and waiters: those of a soak are not known.
+// allHit reports whether each fault has hit as often as it must, and holders and waiters: those of a soak are not known.
 func (ph *phase) allHit() bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	h := &history{phase: ph}
 	hits := h.hits()
-	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < 3 }) {
+	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < cmp.Or(ph.hits, 3) }) {
 		return false
 	}
 	if ph.sample > 0 {
@@ -252,6 +254,11 @@ func (ph *phase) allHit() bool {
 	}
 	h.hearAll(ph)
 	h.strikes()
+	if ph.fleet {
+		if _, _, turns := h.shares(); turns < enough {
+			return false
+		}
+	}
 	return len(h.violations) == 0
 }
 

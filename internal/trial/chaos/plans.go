@@ -78,7 +78,7 @@ func plans(whole time.Duration) []plan {
 	fleet := func(p *plan) {
 		p.kinds, p.each, p.clients, p.workers, p.fleet = lineKind, 1, 24, len(lineKind), true
 		p.habits = habits{CtxEnd: 20, CtxEndIn: 40 * time.Millisecond, Middle: 1000, MiddleHold: 5 * time.Millisecond}
-		p.recovery = time.Second
+		p.lease, p.hits, p.recovery = giftTime, 1, time.Second // nobody is given a lock for a shorter lease
 	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
