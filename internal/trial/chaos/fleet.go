@@ -25,7 +25,7 @@ const (
 	lineTime = time.Minute
 	// promptly is how long a name in a fleet may be free beyond what strikes cost.
 	promptly = 500 * time.Millisecond
-	// evenly is the least of Jain's index of the shares of those that are spared.
+	// evenly is the least of Jain's index of the shares of those that are spared. Few turns are less even.
 	evenly = 0.9
 	// enough is how many each has had, on the average, before shares are judged.
 	enough = 5
@@ -188,9 +188,13 @@ func (h *history) fleet() {
 	shares, whole, _ := h.shares()
 	h.figures.Fairness = 1
 	for p, of := range shares {
+		turns := int64(0)
+		for _, n := range of {
+			turns += n
+		}
 		even := kit.Jain(of)
 		h.figures.Fairness = min(h.figures.Fairness, even)
-		if even < evenly {
+		if even < min(evenly, 1-2*float64(len(of))/float64(turns)) {
 			h.fail("fairness", "%s: the shares of those that lived are %v", p.Name, of)
 		}
 		h.kept(p, all[p], whole)
