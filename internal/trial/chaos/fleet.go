@@ -212,9 +212,12 @@ func (h *history) kept(p *place, calls []*hold, whole span) {
 		for _, c := range gap.Waiting {
 			explained = max(explained, free.shared(h.stalls[c.client]))
 		}
-		wide := span{free.from.plus(-50 * time.Millisecond), free.to.plus(50 * time.Millisecond)}
 		for _, b := range h.phase.blows {
-			if b.when.meets(wide) {
+			struck := span{b.when.from.plus(-50 * time.Millisecond), b.when.to.plus(50 * time.Millisecond)}
+			if p.Permits > 0 { // what the dead had is too few for those who are left: that shows later, and until somebody finds it over
+				struck.to = struck.to.plus(h.phase.lease + time.Second)
+			}
+			if struck.meets(free) {
 				explained += b.costs[p.Name]
 			}
 		}
