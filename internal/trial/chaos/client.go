@@ -132,7 +132,9 @@ func (c *client) open() (err error) {
 		c.engines = append(c.engines, e)
 	}
 	c.e = c.engines[0]
-	c.tell(record{What: opened, At: now(), Text: c.e.String()})
+	if c.Fleet {
+		c.tell(record{What: opened, At: now(), Text: c.e.String()})
+	}
 	if c.Resource != "" {
 		c.resource, err = dialResource(c.Resource)
 	}

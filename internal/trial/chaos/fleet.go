@@ -29,8 +29,8 @@ const (
 	evenly = 0.9
 	// enough is how many each has had, on the average, before shares are judged.
 	enough = 5
-	// cheaply is the most script calls for each grant.
-	cheaply = 4.0
+	// cheaply is the most script calls for each grant: three, and what starts and those who wait for long ask besides.
+	cheaply = 5.0
 )
 
 // firstInLine draws a client that stands first in the line of some name. nil: none that is not spared does now.
