@@ -13,6 +13,8 @@ func (c *caller) useSemaphore(s *subject) {
 	_, alive := c.p.all()
 	sem := c.p.engine(0).Semaphore(s.name)
 	n := int64(1 + c.r.IntN(2))
+	one := &held{p: c.p, s: s, permits: int(n)}
+	defer c.w.judge.ask(one)()
 	var err error
 	if c.r.IntN(2) == 0 {
 		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { return sem.TryAcquire(alive, n) })
@@ -26,9 +28,12 @@ func (c *caller) useSemaphore(s *subject) {
 		}
 		return
 	}
+	one.granted = time.Now()
 	s.tally.move(n, 0)
 	c.w.judge.look()
-	if !c.w.plan.hot {
+	if c.w.plan.hot {
+		c.sleep(c.moment())
+	} else {
 		c.sleep(spread(c.r, time.Millisecond, c.w.plan.lease))
 	}
 	s.tally.move(-n, n) // from now on it may be counted

@@ -144,11 +144,7 @@ func (c *caller) take(alive context.Context, one *held, l engine.Locker, opts []
 func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 	h := one.h
 	if c.w.plan.hot && c.r.IntN(20) > 0 {
-		most := time.Millisecond // mostly: then the name changes hands many times before it is confirmed again
-		if c.r.IntN(4) == 0 {
-			most = 20 * time.Millisecond
-		}
-		c.sleep(spread(c.r, 20*time.Microsecond, most))
+		c.sleep(c.moment())
 		return
 	}
 	if c.r.IntN(3) == 0 {
@@ -203,6 +199,15 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 			c.untilWanted(alive, one)
 		}
 	}
+}
+
+// moment is for how long a caller has what many want: mostly so short that the name changes hands many times before it is confirmed again.
+func (c *caller) moment() time.Duration {
+	most := time.Millisecond
+	if c.r.IntN(4) == 0 {
+		most = 20 * time.Millisecond
+	}
+	return spread(c.r, 20*time.Microsecond, most)
 }
 
 func (c *caller) mutex(s *subject) (*engine.Mutex, bool) {

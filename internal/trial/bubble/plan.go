@@ -120,14 +120,22 @@ func draw(r *rand.Rand) plan {
 	return p
 }
 
-// hundred makes the plan of a hundred engines that want one mutex, with a caller each.
-func hundred(r *rand.Rand) plan {
-	p := draw(r)
-	p.processes, p.callers, p.servers, p.kinds = 100, 1, 1, []kind{mutexKind}
-	p.hot, p.long, p.lasts, p.stalls, p.favourite = true, false, hotWorld, 0, 0
-	p.lease, p.travel, p.think, p.faults = time.Second, 100*time.Microsecond, time.Millisecond, time.Second
-	p.options = engine.Options{Lease: p.lease, PubSub: p.options.PubSub}
-	return p
+// lineKinds are those for which engines stand in line.
+var lineKinds = []kind{mutexKind, fencedKind, permitKind, semaphoreKind}
+
+// hundred makes plans of a hundred engines that want one name of a kind, with a caller each. Their lease is one that a release can give.
+func hundred(k kind) func(*rand.Rand) plan {
+	return func(r *rand.Rand) plan {
+		p := draw(r)
+		p.processes, p.callers, p.servers, p.kinds = 100, 1, 1, []kind{k}
+		p.hot, p.long, p.lasts, p.stalls, p.favourite = true, false, hotWorld, 0, 0
+		p.lease, p.travel, p.think, p.faults = 3*time.Second, 100*time.Microsecond, time.Millisecond, time.Second
+		p.options = engine.Options{Lease: p.lease, PubSub: p.options.PubSub}
+		if k == semaphoreKind { // thousands of turns, for nobody waits for a lease to end
+			p.lasts /= 2
+		}
+		return p
+	}
 }
 
 // favours reports whether a point is one of those: about every fourth is, by its hash (FNV-1a).

@@ -83,7 +83,7 @@ func (c *client) run(text string) error {
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
 	beat := paceBeat
-	if c.Hot {
+	if c.Hot || c.Fleet {
 		beat *= 5 // what the engine takes is measured, and a beat takes a little, too
 	}
 	pacing.Go(func() { pace(paced, beat, c.tell) })
@@ -132,6 +132,9 @@ func (c *client) open() (err error) {
 		c.engines = append(c.engines, e)
 	}
 	c.e = c.engines[0]
+	if c.Fleet {
+		c.tell(record{What: opened, At: now(), Text: c.e.String()})
+	}
 	if c.Resource != "" {
 		c.resource, err = dialResource(c.Resource)
 	}

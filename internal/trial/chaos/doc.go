@@ -8,7 +8,8 @@
 //
 // A phase (phase.go) is a server, some clients, and a set of faults (faults*.go) that strike at random moments. After
 // it comes a recovery period, in which every waiter must be served (quiet.go). Faults that take several steps have
-// files of their own: outage.go, refusal.go, edge.go, foreign.go, publisher.go. Every oracle judges the history (history.go),
+// files of their own: outage.go, refusal.go, edge.go, foreign.go, publisher.go; fleet.go strikes who is first in line, and judges what
+// that does to the others. Every oracle judges the history (history.go),
 // by the rules of package judge or by one of chaos alone: exclusion.go, tokens.go, stay.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go, and those in outage.go,
 // edge.go and foreign.go (judge.go calls them). usage.go measures what clients take of the machine, and kills one that
 // takes too much. pulse.go records when Redis itself stood still; report.go sums up.

@@ -23,8 +23,18 @@ type fault struct {
 	unnoticed bool
 	// onServer: it befalls all clients at once.
 	onServer bool
+	// first: it befalls a client that stands first in a line (fleet.go), and not any one.
+	first bool
 	// pause is that between two strikes, at most; 0: 300ms.
 	pause time.Duration
+}
+
+// victim draws a client that it is to befall. nil: there is none now.
+func (f *fault) victim(ph *phase, random *rand.Rand) *process {
+	if f.first {
+		return ph.firstInLine(random)
+	}
+	return ph.anyone(random)
 }
 
 // strike is one blow.
@@ -35,6 +45,8 @@ type strike struct {
 	place  *place   // the only name that was struck; nil: all
 	down   span     // Redis was gone; 0: it was not
 	back   instant  // it answered again
+	costs  map[string]time.Duration
+	wrong  string
 }
 
 // upTo is a time up to d, and not 0.

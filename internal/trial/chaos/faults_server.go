@@ -123,6 +123,8 @@ var clientFaults = []fault{
 		s.replace(s.victim)
 		return true
 	}},
+	{name: "first in line killed", rules: "1 2 3 9 29", first: true, unlock: brokenUnlock, try: brokenTry, pause: 400 * time.Millisecond, strike: killFirst},
+	{name: "first in line stopped", rules: "1 3 9 19 29", first: true, unlock: brokenUnlock, try: brokenTry, pause: 800 * time.Millisecond, strike: stopFirst},
 	{name: "CPU starvation", rules: "15 18 19", unlock: brokenUnlock, try: brokenTry, pause: time.Second, strike: func(s *strike) bool {
 		for end := now().plus(s.upTo(time.Second)); now() < end; { // it runs a sixth of the time
 			if !s.victim.freeze(25 * time.Millisecond) {

@@ -99,6 +99,7 @@ func (h *history) hear(ph *phase, p *process) {
 			h.calls = append(h.calls, c)
 		case stalled:
 			h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
+		case opened:
 		case rested:
 			h.rests += r.N
 			if r.N > 0 {

@@ -34,6 +34,9 @@ type figures struct {
 	Looks        int           `json:"looks"`           // at holds around their deadlines
 	Outages      int           `json:"outages"`         // of Redis, each for each client
 	Share        float64       `json:"outage_share"`    // of a processor that a client took in one, at most
+	Fairness     float64       `json:"fairness"`        // of the clients of a fleet, by Jain's index, at least
+	HandOver     float64       `json:"hand_over"`       // script calls for each grant to a client of a fleet, at most
+	Kept         time.Duration `json:"longest_kept"`    // of a name that was free in a fleet, beyond what strikes cost
 	Violations   int           `json:"violations"`
 }
 
@@ -42,6 +45,10 @@ func (f *figures) add(o figures) {
 	was := *f
 	kit.Add(f, &o)
 	f.Gap, f.Quiet, f.Memory, f.Share = max(was.Gap, o.Gap), max(was.Quiet, o.Quiet), max(was.Memory, o.Memory), max(was.Share, o.Share)
+	f.HandOver, f.Kept = max(was.HandOver, o.HandOver), max(was.Kept, o.Kept)
+	if f.Fairness = min(was.Fairness, o.Fairness); f.Fairness == 0 { // not of a fleet
+		f.Fairness = max(was.Fairness, o.Fairness)
+	}
 	switch f.Margin = min(was.Margin, o.Margin); {
 	case was.Told == 0:
 		f.Margin = o.Margin
@@ -59,6 +66,7 @@ func (h *history) judge() {
 	h.errors()
 	h.order()
 	h.liveness()
+	h.fleet()
 	h.notice()
 	h.outages()
 	h.finality()

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -23,8 +24,10 @@ type plan struct {
 	clients  int
 	workers  int  // in each client
 	hot      bool // each client keeps to one name, which no other asks for
+	fleet    bool // each client has one caller for each name, and no proxy
 	more     int  // servers, beside the first, for what is held on several
 	faults   []fault
+	hits     int // of each fault, at least; 0: three
 	slow     int // pauses between strikes are so many times as long; 0: once
 	habits   habits
 	lease    time.Duration // the watchdog's; 0: shortLease
@@ -49,6 +52,7 @@ type phase struct {
 	began        instant
 	warm         instant // a soak has done enough to be measured; else as began
 	recoveryFrom instant // the last fault was over by then
+	scripts      int64   // calls until then
 
 	mu      sync.Mutex // guards the rest
 	clients []*process // those at work
@@ -71,6 +75,8 @@ type blow struct {
 	down   span    // Redis was gone; 0: it was not
 	back   instant // it answered again
 	hit    bool
+	costs  map[string]time.Duration // for how long a name may have been kept for nobody, by its name
+	wrong  string                   // what must not be in Redis; empty: nothing
 }
 
 // run carries a plan out and returns what was seen.
@@ -102,6 +108,9 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 	for i := range p.clients {
 		var proxies []*redistest.Proxy
 		for _, s := range ph.servers() {
+			if p.fleet {
+				break
+			}
 			proxy := redistest.NewProxy(tb, s.Addr())
 			proxy.Latency(redistest.Both, p.latency, 0)
 			proxies = append(proxies, proxy)
@@ -112,20 +121,28 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 		ph.mu.Unlock()
 	}
 	ph.storm()
-	ph.recoveryFrom = now()
+	if ph.recoveryFrom = now(); p.fleet {
+		ph.scripts = ph.server.CommandCounts()["evalsha"]
+	}
 	time.Sleep(p.recovery)
 	return ph.settle(stopPace)
 }
 
 // start starts the client with a number, which is its seed too.
 func (ph *phase) start(number int, proxies []*redistest.Proxy) *process {
-	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: proxies[0].Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Hot: ph.hot, Lease: ph.lease, Dispatchers: 1 + number%2, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
-	for _, proxy := range proxies[1:] {
-		s.More = append(s.More, proxy.Addr())
+	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: ph.server.Addr(), Resource: ph.resource.addr(),
+		Workers: ph.workers, Hot: ph.hot, Fleet: ph.fleet, Lease: ph.lease, Dispatchers: 1 + number%2, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
+	for i, proxy := range proxies {
+		if i == 0 {
+			s.Addr = proxy.Addr()
+		} else {
+			s.More = append(s.More, proxy.Addr())
+		}
 	}
 	p := startClient(ph.tb, s, nil)
-	p.proxy, p.proxies = proxies[0], proxies
+	if p.proxies = proxies; len(proxies) > 0 {
+		p.proxy = proxies[0]
+	}
 	return p
 }
 
@@ -223,13 +240,13 @@ func (ph *phase) ruined() bool {
 // has hit.
 const overtime = time.Minute
 
-// allHit reports whether each fault has hit three times, and holders and waiters: those of a soak are not known.
+// allHit reports whether each fault has hit as often as it must, and holders and waiters: those of a soak are not known.
 func (ph *phase) allHit() bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	h := &history{phase: ph}
 	hits := h.hits()
-	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < 3 }) {
+	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < cmp.Or(ph.hits, 3) }) {
 		return false
 	}
 	if ph.sample > 0 {
@@ -237,6 +254,11 @@ func (ph *phase) allHit() bool {
 	}
 	h.hearAll(ph)
 	h.strikes()
+	if ph.fleet {
+		if _, _, turns := h.shares(); turns < enough {
+			return false
+		}
+	}
 	return len(h.violations) == 0
 }
 
@@ -248,7 +270,9 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 		ph.struck.Lock()
 		defer ph.struck.Unlock()
 	} else {
-		s.victim = ph.anyone(random)
+		if s.victim = f.victim(ph, random); s.victim == nil {
+			return
+		}
 		if !s.victim.disturbing.TryLock() {
 			return
 		}
@@ -260,7 +284,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	}
 	b.when.from = now()
 	b.hit = f.strike(s)
-	b.when.to, b.place, b.down, b.back = now(), s.place, s.down, s.back
+	b.when.to, b.place, b.down, b.back, b.costs, b.wrong = now(), s.place, s.down, s.back, s.costs, s.wrong
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.blows = append(ph.blows, b)

@@ -86,6 +86,7 @@ type setting struct {
 	More        []string // the same of further servers
 	Workers     int
 	Hot         bool // keep to one name
+	Fleet       bool // each worker keeps to a name of its own
 	Lease       time.Duration
 	Dispatchers int // of each engine
 	Places      []place

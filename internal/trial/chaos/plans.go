@@ -8,6 +8,7 @@ import (
 var (
 	everyKind  = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, latches}
 	leasedKind = []kind{mutexes, reentrant, fenced, fairs, rws, permits} // what comes back when its holder dies
+	lineKind   = []kind{mutexes, fenced, semaphores, permits}            // engines stand in line for them
 	lockKind   = []kind{mutexes, reentrant, fenced, fairs, rws}          // what needs nothing in Redis that is not its own
 )
 
@@ -73,6 +74,12 @@ func plans(whole time.Duration) []plan {
 		p.habits.Wait, p.habits.WaitFor = 500, 2*time.Second
 		p.habits.Middle, p.habits.MiddleHold = 500, 400*time.Millisecond // some die while they hold
 	}
+	// Each caller waits in a line with those of all other clients.
+	fleet := func(p *plan) {
+		p.kinds, p.each, p.clients, p.workers, p.fleet = lineKind, 1, 24, len(lineKind), true
+		p.habits = habits{CtxEnd: 20, CtxEndIn: 40 * time.Millisecond, Middle: 1000, MiddleHold: 5 * time.Millisecond}
+		p.lease, p.hits, p.recovery = giftTime, 1, time.Second // nobody is given a lock for a shorter lease
+	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {
 		p.kinds, p.clients, p.workers, p.lease, p.latency = lockKind, 2, 10, 10*time.Second, 30*time.Millisecond
@@ -96,6 +103,7 @@ func plans(whole time.Duration) []plan {
 		with("foreign bytes", foreign, "bytes nobody asked for"),
 		with("publisher", published, "a publisher"),
 		with("names stay taken", staying, "client kill -9", "client SIGSTOP", "answer swallowed", "reset", "late delivery"),
+		with("fleet", fleet, "first in line killed", "first in line stopped"),
 		with("answers lost", lost, "answer swallowed", "reset"),
 		with("sparse", sparse, "SCRIPT FLUSH", "callers go away"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "latency", "reset at a byte", "answer swallowed", "black hole, both", "black hole, in", "late delivery", "messages lost",

@@ -22,7 +22,7 @@ var phases = []struct {
 	bug    string
 	phases string
 }{
-	{planted.None.Name, "cuts|partitions|data loss|sparse|hot locks|refused|deadlines|foreign"},
+	{planted.None.Name, "cuts|partitions|data loss|sparse|hot locks|refused|deadlines|foreign|fleet"},
 	{"an acquire that counts, sent twice", "answers lost"},
 	{"no second question once the subscription is confirmed", "sparse"},
 	{"a deadline that counts from the answer", "weather"},
@@ -35,6 +35,10 @@ var phases = []struct {
 	{"a confirmation in vain that is repeated at once", "hot locks"},
 	{"an acquire that ignores that its TTL was refused", "refused"},
 	{"bytes of a server that are not looked at", "foreign"},
+	{"a lock that is given to a dead engine for two seconds", "fleet"},
+	{"a line whose places all are the first", "fleet"},
+	{"a release that gives the lock and wakes everybody in line", "fleet"},
+	{"a place in a line that lasts for ever", "fleet"},
 }
 
 // The checkers find mistakes that locks have been made with, and nothing where there is none.

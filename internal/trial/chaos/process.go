@@ -41,6 +41,7 @@ type process struct {
 	frozen  []span
 	usages  []usage
 	fate    string // why it ended before its time; empty: it did not
+	engine  string // its UUID; empty: it has not opened one
 }
 
 // startClient runs a client. onEach, which may be nil, sees each record at once.
@@ -88,6 +89,9 @@ func (p *process) listen(from *os.File) {
 			return
 		}
 		p.records = append(p.records, r)
+		if r.What == opened {
+			_, _ = fmt.Sscanf(r.Text, "wheellock engine %s", &p.engine)
+		}
 		each := p.onEach
 		p.mu.Unlock()
 		if each != nil {

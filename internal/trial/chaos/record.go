@@ -26,6 +26,7 @@ const (
 	sampled               // Text is a gauge, as JSON
 	looked                // at a hold: Classes is its Err, Write whether its context lived after that
 	latched               // a latch let a waiter through; Until is when the last count down was called
+	opened                // Text is the engine; of a fleet alone
 )
 
 // way is how a call was made.

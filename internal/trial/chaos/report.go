@@ -64,6 +64,8 @@ func (r *result) table() string {
 	fmt.Fprintf(&b, "%d times a hold was looked at around its deadline\n", r.Total.Looks)
 	fmt.Fprintf(&b, "%d times a client with a hot lock lived through an outage of Redis, with %.1f %% of a processor at most; no client had more than %d MB\n",
 		r.Total.Outages, 100*r.Total.Share, r.Total.Memory>>20)
+	fmt.Fprintf(&b, "a fleet: shares of %.3f at least, by Jain's index, %.2f script calls for each grant at most, a name free for %v at most that no strike explains\n",
+		r.Total.Fairness, r.Total.HandOver, r.Total.Kept.Round(time.Millisecond))
 	fmt.Fprintf(&b, "%d holders were told of their loss before the next grant was compared; %d more had not been running\n%-22s %7s  %s\n",
 		r.Total.Told, r.Total.Void, "fault", "hits", "rules")
 	for _, f := range slices.Concat(linkFaults, serverFaults, dataFaults, clientFaults) {

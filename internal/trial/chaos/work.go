@@ -36,6 +36,8 @@ func (c *client) work(i int) {
 	for c.resting.Err() == nil {
 		if w.place = w.random.IntN(len(c.Places)); c.Hot {
 			w.place = c.Number % max(1, len(c.Places)-min(c.Keepers, 1)) // the last is for keepers
+		} else if c.Fleet {
+			w.place = i % len(c.Places)
 		}
 		switch c.Places[w.place].Kind {
 		case edges:
@@ -51,7 +53,7 @@ func (c *client) work(i int) {
 		case callbacks:
 			w.useCallbacks()
 		case mutexes:
-			if !c.Hot && w.chance(100) {
+			if !c.Hot && !c.Fleet && w.chance(100) {
 				w.useTwo()
 				break
 			}

@@ -177,6 +177,20 @@ var bugs = []Bug{
 	{"a lock that is given to a dead engine", []edit{
 		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
 	}},
+	{"a lock that is given to a dead engine for two seconds", []edit{
+		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
+		{"scripts/line.lua", "			if publishCode(how, inbox, code) then return true end\n", "			if publishCode(how, inbox, code) or true then return true end\n"},
+	}},
+	{"a line whose places all are the first", []edit{
+		{"scripts/line.lua", "math.max(tonumber(at or 0), 0) + 1), place", "1), place"},
+	}},
+	{"a place in a line that lasts for ever", []edit{
+		{"scripts/line.lua", "	if call('PEXPIRE', line, STANDS) ~= 1 then\n		if not found", "	if false then\n		if not found"},
+	}},
+	{"a release that gives the lock and wakes everybody in line", []edit{
+		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "2"},
+		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then publish(how, channel, FREE) return GIVEN end\n		if not since"},
+	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
 		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
 	}},
