@@ -81,7 +81,7 @@ type simulated []string
 
 var (
 	anything = simulated{"--init=init", "--step=step", "--max-steps=50"}
-	inLine   = simulated{"--init=lining", "--step=lines", "--max-steps=60"}
+	inLine   = simulated{"--init=waiting", "--step=lines", "--max-steps=60"}
 )
 
 // simulate follows random paths through the small instance until an invariant breaks. False: one does.

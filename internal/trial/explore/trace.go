@@ -268,6 +268,7 @@ var tracedWorlds = []*World{
 	besideBig(2, traced("traced mutex that closes", allFaults, Lock, Lock, LockFixed, LockFixed, TryLock, TryFixed, Close)),
 	tracedLine("traced line", withoutFaults(Die, OpenSlot), Lock, Lock, LockFixed, TryLock, Drop),
 	tracedLine("traced line that closes", withoutFaults(OpenSlot), Lock, Lock, Lock, LockFixed, TryFixed, Close),
+	faulty(12, []*World{tracedLine("traced line, answers lost", []Fault{Break, LoseMessage, Delay}, Lock, Lock, Lock, Drop)})[0],
 }
 
 func traced(name string, faults []Fault, calls ...Call) *World {
