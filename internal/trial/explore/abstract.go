@@ -11,8 +11,7 @@ import (
 
 // The abstraction: what of a state the specification knows, in its words.
 
-// ops are the specification's commands. A Confirm is a Renew that counts listeners besides. In the worlds that
-// are traced no engine names its line.
+// ops are the specification's commands. A Confirm is a Renew that counts listeners besides.
 var ops = map[gate.Op]string{
 	gate.Acquire: "Acquire", gate.AcquireInLine: "Acquire", gate.Renew: "Renew", gate.Confirm: "Renew", gate.Release: "Release", gate.ReleaseFromLine: "Release",
 }
@@ -34,6 +33,14 @@ type belief struct {
 	deadline gate.Time // of its tenure
 	waits    string    // for which command; empty: for none
 	orphans  []uint64  // by their tenures
+	claim    claimed
+}
+
+// claimed is a place in line as its engine knows it.
+type claimed struct {
+	id   uint64 // of the tenure that would have the lock; 0: there is none
+	code int64  // 0: none proves that it has
+	sent gate.Time
 }
 
 // belief reads it from the gate, by the names of its fields.
@@ -50,6 +57,10 @@ func (e *engine) belief() belief {
 	b.waits = ops[gate.Op(lock.FieldByName("flight").Uint())]
 	for _, o := range e.orphans(0) {
 		b.orphans = append(b.orphans, o.id-firstID)
+	}
+	claim := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("claim")
+	if id := claim.FieldByName("id").Uint(); id != 0 {
+		b.claim = claimed{id - firstID, claim.FieldByName("code").Int(), gate.Time(claim.FieldByName("sent").Int())}
 	}
 	return b
 }
@@ -79,21 +90,72 @@ func (s *state) view() fields {
 	engines, holds := []fields{}, []fields{}
 	for _, e := range s.engines {
 		b := e.belief()
-		deadline, waits := int64(0), []variant{}
+		deadline, waits, claims := int64(0), []variant{}, []fields{}
 		if b.phase == ours {
 			deadline = e.truth(b.deadline)
 		}
 		if b.waits != "" {
 			waits = append(waits, unit(b.waits))
 		}
-		engines = append(engines, fields{"phase": unit(b.phase), "n": b.id, "deadline": deadline, "waits": setOf(waits), "orphans": setOf(b.orphans)})
+		if b.claim.id != 0 {
+			claims = append(claims, fields{"n": b.claim.id, "proves": b.claim.code != 0, "sent": e.truth(b.claim.sent)})
+		}
+		engines = append(engines, fields{
+			"phase": unit(b.phase), "n": b.id, "deadline": deadline, "waits": setOf(waits), "orphans": setOf(b.orphans),
+			"listens": e.listens(), "claims": setOf(claims),
+		})
 	}
 	for _, c := range s.callers {
 		if c.hasHold() && !c.e.dead {
 			holds = append(holds, fields{"caller": c.number, "id": c.e.id(c.hold.Tenure), "deadline": c.e.truth(c.hold.Deadline())})
 		}
 	}
-	return fields{"now": s.now, "key": s.key(), "engines": engines, "holds": setOf(holds)}
+	for len(engines) < specEngines {
+		engines = append(engines, fields{
+			"phase": unit(free), "n": 0, "deadline": 0, "waits": setOf[variant](nil), "orphans": setOf[uint64](nil),
+			"listens": false, "claims": setOf[fields](nil),
+		})
+	}
+	return fields{"now": s.now, "key": s.key(), "line": s.line(), "engines": engines, "holds": setOf(holds)}
+}
+
+// specEngines is how many engines spec/replay.qnt has.
+const specEngines = 3
+
+// line is who stands in line in Redis, and when the line ends by itself.
+func (s *state) line() fields {
+	places, since, key := []fields{}, int64(-1), scripts.LineKey(nameOf(0))
+	for _, p := range s.inLine(0) {
+		for _, e := range s.engines {
+			if n, mine := e.numberOf(p.owner); mine {
+				place := fields{"id": e.id(n), "code": nobody}
+				if p.code != "1" {
+					place["code"] = e.id(n)
+				}
+				places = append(places, place)
+			}
+		}
+	}
+	if v := s.do("ZSCORE", key, "since"); v.Str != "" {
+		score, err := strconv.ParseFloat(v.Str, 64)
+		if err != nil {
+			panic(err)
+		}
+		since = int64(score-behind)*1e6 - serverEpoch*1000
+	}
+	ends := int64(0)
+	if len(places) > 0 || since >= 0 {
+		ends = (s.now/1e6 + s.do("PTTL", key).Int + 1) * 1e6
+	}
+	return fields{"places": places, "since": since, "ends": ends}
+}
+
+// behind is BEHIND in scripts/line.lua.
+const behind = 1 << 52
+
+// listens reports whether the server sends to an engine what is for it alone.
+func (e *engine) listens() bool {
+	return e.s.subscribers[e.number][scripts.Inbox(scripts.LockChannel(nameOf(0)), e.uuid)]
 }
 
 // key is the owner in Redis, and when the key ends by itself.
@@ -117,8 +179,20 @@ func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n
 // command is a command that has left.
 func (e *engine) command(f *flight) fields {
 	return fields{
-		"engine": e.number, "op": unit(ops[f.Op]), "id": e.id(f.ID), "lease": f.Lease, "sent": e.truth(f.Sent), "notAfter": notAfter(f),
+		"engine": e.number, "op": unit(ops[f.Op]), "wish": e.wish(&f.Command), "id": e.id(f.ID), "lease": f.Lease,
+		"sent": e.truth(f.Sent), "notAfter": notAfter(f),
 	}
+}
+
+// wish is what a command says of a place in line. An outsider says nothing.
+func (e *engine) wish(c *gate.Command) variant {
+	switch {
+	case e.outside || c.Op != gate.AcquireInLine && c.Op != gate.ReleaseFromLine:
+		return unit("Outside")
+	case c.Op == gate.AcquireInLine && c.Args.Place().Code < 0:
+		return unit("Woken")
+	}
+	return unit("Given")
 }
 
 // notAfter is the true time after which a command does nothing, as its script was told; 0: it was told nothing.
@@ -136,11 +210,15 @@ func notAfter(f *flight) int64 {
 // answerOf is the specification's word for a reply.
 func answerOf(op gate.Op, r scripts.Reply) string {
 	_, late := r.Late()
-	switch {
+	switch place := r.Place(); {
 	case late:
 		return "Late"
 	case r.Fault() != scripts.None:
 		return "Refused"
+	case op == gate.AcquireInLine && place.Stands && place.New:
+		return "Joined"
+	case op == gate.AcquireInLine && place.Stands:
+		return "Stood"
 	case r < 0 && (ops[op] != "Release" || r != scripts.PublishDenied):
 		return "No"
 	}

@@ -239,6 +239,7 @@ func (e *engine) mend() {
 func (e *engine) breakSubscription() {
 	e.subscriptionDown, e.subscriptionHeld, e.deaf, e.messages, e.failed = true, false, false, nil, e.s.age
 	clear(e.s.subscribers[e.number])
+	e.s.trace.listens(e)
 }
 
 // mendSubscription subscribes to everything again.

@@ -169,6 +169,7 @@ func (e *engine) subscribe(s gate.SubscriptionChange) {
 	}
 	delete(e.heard, s.Channel)
 	delete(e.s.subscribers[e.number], s.Channel)
+	e.s.trace.listens(e)
 	kept := e.wishes[:0]
 	for _, w := range e.wishes {
 		if w != s.Channel {
@@ -183,6 +184,7 @@ func (e *engine) confirm() {
 	channel := e.wishes[0]
 	e.wishes = e.wishes[1:]
 	e.s.subscribers[e.number][channel] = true
+	e.s.trace.listens(e)
 	e.s.meets(channel)
 	e.post(nil, "a channel is subscribed to", func(now gate.Time) { e.subscribed(now, channel) })
 }
@@ -209,10 +211,11 @@ func (e *engine) hear() {
 	e.pays(channel, news)
 	e.post(nil, "heard:"+said, func(now gate.Time) {
 		e.granting = now
-		granted := e.s.grants(e)
+		granted, mark := e.s.grants(e), e.s.trace.mark(e)
 		for _, c := range e.heard[channel] {
 			c.Machine.Message(now, news, &e.fx)
 		}
+		e.s.trace.heard(e, heard, mark)
 		e.s.checkGiven(e, heard, granted)
 		e.granting = 0
 	})

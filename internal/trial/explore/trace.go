@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,9 +25,10 @@ type trace struct {
 	noted  int    // events up to it
 
 	// By engine.
-	read   []int64  // its clock, as it was read last
-	newest []uint64 // the tenure that was asked for last
-	known  []bool   // the command that its gate has asked for, and that has not been collected, is noted
+	read    []int64  // its clock, as it was read last
+	newest  []uint64 // the tenure that was asked for last
+	known   []bool   // the command that its gate has asked for, and that has not been collected, is noted
+	inboxes []bool   // the server sends to it what is for it alone
 }
 
 // event is one event of spec/replay.qnt, and the move of the world in which it happened.
@@ -43,7 +45,7 @@ type meta struct {
 func follow(w *World, in *redismodel.Interpreter, seed uint64, steps int) []event {
 	s := newState(w, in, nil, nil)
 	n := len(s.engines)
-	s.trace = &trace{s: s, read: make([]int64, n), newest: make([]uint64, n), known: make([]bool, n)}
+	s.trace = &trace{s: s, read: make([]int64, n), newest: make([]uint64, n), known: make([]bool, n), inboxes: make([]bool, n)}
 	var path []Move
 	s.wander(rand.New(rand.NewPCG(seed, uint64(len(w.Name)))), steps, &path)
 	s.recover()
@@ -98,7 +100,15 @@ func (t *trace) asked(e *engine, c *gate.Command) {
 	}
 	t.newest[e.number] = max(t.newest[e.number], c.ID)
 	t.settle(e, phase)
-	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "id": e.id(c.ID), "lease": c.Lease})
+	t.abandoned(e)
+	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "wish": e.wish(c), "id": e.id(c.ID), "lease": c.Lease})
+}
+
+// abandoned is a place that an engine gives up. It is an orphan from then on.
+func (t *trace) abandoned(e *engine) {
+	if b := e.belief(); b.claim.id == 0 && len(b.orphans) > 0 {
+		t.add("Abandon", e.number)
+	}
 }
 
 // settle is a tenure that nobody needs any more. It may be released and forgotten in one move.
@@ -133,8 +143,10 @@ func (t *trace) ran(f *flight) {
 	}
 	by := slices.IndexFunc(t.s.engines, func(e *engine) bool { return strings.Contains(strings.Join(f.args, " "), e.uuid) })
 	e := t.s.engines[by]
+	answer := answerOf(f.Op, scripts.Reply(f.answer))
 	t.add("Execute", fields{
-		"c": e.command(f), "refused": answerOf(f.Op, scripts.Reply(f.answer)) == "Refused", "awaited": slices.Contains(e.flights, f),
+		"c": e.command(f), "refused": answer == "Refused" || answer == "No" && f.Op == gate.AcquireInLine && !e.outside,
+		"awaited": slices.Contains(e.flights, f),
 	})
 }
 
@@ -148,6 +160,7 @@ func (t *trace) hears(e *engine, now gate.Time, c *gate.Command) {
 		b.phase = dead
 	}
 	t.settle(e, b.phase)
+	t.abandoned(e)
 	answer := "Unknown"
 	switch c.Result {
 	case gate.Answered:
@@ -156,6 +169,42 @@ func (t *trace) hears(e *engine, now gate.Time, c *gate.Command) {
 		answer = "Unsent"
 	}
 	t.add("Hear", fields{"e": e.number, "answer": unit(answer)})
+}
+
+// mark is the place of an engine, and how many events there are.
+type mark struct {
+	claim  claimed
+	events int
+}
+
+// mark is where an engine stands that is about to handle messages.
+func (t *trace) mark(e *engine) (m mark) {
+	if t != nil {
+		m = mark{e.belief().claim, len(t.events)}
+	}
+	return m
+}
+
+// heard is an engine that has handled messages. If one of them had the code of its place, it has taken the lock, or used the code up, before
+// whatever else it did.
+func (t *trace) heard(e *engine, said []message, m mark) {
+	code := strconv.FormatInt(m.claim.code, 10)
+	if t == nil || m.claim.code == 0 || !slices.ContainsFunc(said, func(m message) bool { return m.text == code }) {
+		return
+	}
+	tag := "Spend"
+	if b := e.belief(); (b.phase == ours || b.phase == dead) && b.id == m.claim.id {
+		tag = "Take"
+	}
+	t.events = slices.Insert(t.events, m.events, event{variant{tag, e.number}, meta{t.move}})
+}
+
+// listens is a server that begins or ends to send to an engine what is for it alone.
+func (t *trace) listens(e *engine) {
+	if t != nil && t.inboxes[e.number] != e.listens() {
+		t.inboxes[e.number] = e.listens()
+		t.add("Listen", fields{"e": e.number, "on": e.listens()})
+	}
 }
 
 // granted is a caller that was let in.
@@ -180,14 +229,14 @@ func (t *trace) ended(c *caller) {
 // lost is data that was lost.
 func (t *trace) lost() {
 	if t != nil {
-		t.add("Lose", t.s.key())
+		t.add("Lose", fields{"key": t.s.key(), "line": t.s.line()})
 	}
 }
 
 // died is an engine that has closed or crashed.
 func (t *trace) died(e *engine) {
 	if t != nil {
-		t.known[e.number] = false
+		t.known[e.number], t.inboxes[e.number] = false, false
 		t.add("Die", e.number)
 	}
 }
@@ -204,6 +253,7 @@ func (t *trace) check() {
 	for _, e := range t.s.engines {
 		if b := e.belief(); !e.dead {
 			t.settle(e, b.phase)
+			t.abandoned(e)
 			t.add("Keep", fields{"e": e.number, "orphans": setOf(b.orphans)})
 		}
 	}
@@ -211,15 +261,31 @@ func (t *trace) check() {
 	t.last, t.noted = view, len(t.events)
 }
 
-// tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend, ForceUnlock and lines.
+// tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend, ForceUnlock, and lines beside
+// outsiders.
 var tracedWorlds = []*World{
-	traced("traced mutex", allFaults[:slices.Index(allFaults, Die)], Lock, LockFixed, TryLock, TryFixed, Drop),
-	traced("traced mutex that closes", allFaults, Lock, Lock, LockFixed, LockFixed, TryLock, TryFixed, Close),
+	besideBig(2, traced("traced mutex", allFaults[:slices.Index(allFaults, Die)], Lock, LockFixed, TryLock, TryFixed, Drop)),
+	besideBig(2, traced("traced mutex that closes", allFaults, Lock, Lock, LockFixed, LockFixed, TryLock, TryFixed, Close)),
+	tracedLine("traced line", withoutFaults(Die, OpenSlot), Lock, Lock, LockFixed, TryLock, Drop),
+	tracedLine("traced line that closes", withoutFaults(OpenSlot), Lock, Lock, Lock, LockFixed, TryFixed, Close),
+	faulty(12, []*World{tracedLine("traced line, answers lost", []Fault{Break, LoseMessage, Delay}, Lock, Lock, Lock, Drop)})[0],
 }
 
 func traced(name string, faults []Fault, calls ...Call) *World {
 	return &World{
-		Name: name, Kind: gate.MutexKind, Engines: 2, Outsiders: 2, Names: 1, Handoff: 10 * time.Millisecond, EveryOrder: true,
+		Name: name, Kind: gate.MutexKind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond, EveryOrder: true,
 		Calls: calls, Faults: faults, MostCalls: 20, MostFaults: 6, MostTicks: 30,
 	}
+}
+
+// tracedLine is a world of three engines that stand in line, of which one is only woken.
+func tracedLine(name string, faults []Fault, calls ...Call) *World {
+	w := givenTo(2, traced(name, faults, calls...))
+	w.Engines = specEngines
+	return w
+}
+
+// withoutFaults are all faults but these.
+func withoutFaults(but ...Fault) []Fault {
+	return slices.DeleteFunc(slices.Clone(allFaults), func(f Fault) bool { return slices.Contains(but, f) })
 }
