@@ -10,7 +10,7 @@ import (
 
 // usual is the type of each key of the scenes, but for that of the name itself.
 var usual = map[string]string{
-	counter: "string", readNames[1]: "string", countKeys[1]: "string", permitKeys[1]: "zset",
+	counter: "string", readNames[2]: "string", countKeys[1]: "string", permitKeys[1]: "zset",
 	fairKeys[1]: "list", fairKeys[2]: "zset", fairKeys[3]: "zset",
 }
 
@@ -38,7 +38,7 @@ func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
 				if key == one {
 					is = of
 				}
-				if key == readNames[1] && s.script.Name == "release_read" {
+				if key == readNames[2] && s.script.Name == "release_read" {
 					continue
 				}
 				for kind := range makers {

@@ -9,11 +9,11 @@
 --                 -2 freed, but this user may not publish; a fault
 local KEYS, ARGV = KEYS, ARGV
 local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
-local lined = true
-if n > 1 then -- one look for all names; if it is refused, one at each
+local lined = false
+if KEYS[1] ~= KEYS[2] then -- one look for all names; if it is refused, one at each
 	local lines = {}
 	for i = 1, n do lines[i] = KEYS[2 * i] end
-	lined = KEYS[1] == KEYS[2] or call('EXISTS', unpack(lines)) ~= 0
+	lined = call('EXISTS', unpack(lines)) ~= 0
 end
 
 return each(n, function(i)
@@ -24,5 +24,5 @@ return each(n, function(i)
 	if line and leaves then leave(line, owner, code, how, channel) end
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
-	return line and handOver(lock, line, how, channel, owner) or publish(how, channel, '0')
+	return line and handOver(lock, line, how, channel, owner, FREE) or publish(how, channel, '0')
 end)

@@ -83,7 +83,32 @@ var rights string
 // made is the script of a verb: texts behind prelude.lua, the last of which is told the verb. A file that does several things asks for it.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
-	return Script{verb, withCalled(prelude+strings.Join(texts[:last], ""), "local VERB = '"+verb+"'\n"+texts[last])}
+	before, body, lines := prelude, "local VERB = '"+verb+"'\n"+texts[last], ""
+	for _, text := range texts[:last] {
+		if text == line || text == called {
+			constants, functions, _ := strings.Cut(text, "\n\n")
+			before, lines = before+constants+"\n", lines+"\n"+functions
+		} else {
+			before += text
+		}
+	}
+	return Script{verb, withCalled(before, whenCalled(lines, body))}
+}
+
+// whenCalled is body behind functions that are made when the first of them is called: those of lines, which most calls have not to do with.
+func whenCalled(text, body string) string {
+	var names, stubs []string
+	for _, found := range regexp.MustCompile(`(?m)^local function (\w+)\(`).FindAllStringSubmatch(text, -1) {
+		if name := found[1]; strings.Contains(body, name+"(") {
+			names = append(names, name+" = "+name)
+			stubs = append(stubs, "local function "+name+"(...)\n\tmade = made or make()\n\treturn made."+name+"(...)\nend\n")
+		}
+	}
+	if names == nil {
+		return body
+	}
+	functions := strings.TrimSuffix(withCalled(text, body), body)
+	return "local function make()\n" + functions + "return { " + strings.Join(names, ", ") + " }\nend\nlocal made\n" + strings.Join(stubs, "") + body
 }
 
 // withCalled is body behind those functions of text that are called: Lua makes each function anew in every call of a script.
@@ -128,12 +153,13 @@ var Leader = made("leader", leader)
 
 // The scripts of the read-write lock. A writer is renewed and confirmed by those of the reentrant lock.
 var (
-	AcquireRead  = made("acquire_read", rw, acquireRW)
-	AcquireWrite = made("acquire_write", acquireRW)
-	ReleaseRead  = made("release_read", rw, releaseRW)
-	ReleaseWrite = made("release_write", releaseRW)
+	AcquireRead  = made("acquire_read", line, rw, acquireRW)
+	AcquireWrite = made("acquire_write", line, acquireRW)
+	ReleaseRead  = made("release_read", line, rw, releaseRW)
+	ReleaseWrite = made("release_write", line, releaseRW)
 	RenewRead    = made("renew_read", rw, renew)
-	Downgrade    = made("downgrade", rw, pass)
+	ConfirmRead  = made("confirm_read", line, rw, renew)
+	Downgrade    = made("downgrade", line, rw, pass)
 )
 
 // The scripts of the fair lock, besides Renew and Inspect.

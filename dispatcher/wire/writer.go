@@ -110,12 +110,12 @@ func (w *Writer) amount(c *gate.Command) {
 	w.end()
 }
 
-// yields writes how many of a channel's subscribers are ours, if readers let the others come first; else -1.
-func (w *Writer) yields(c *gate.Command) {
-	if a := c.Args.AcquireRead(); a.Yields {
-		w.number(a.Own)
+// code writes the code of a place in line; nothing if there is to be none.
+func (w *Writer) code(code int64) {
+	if code == 0 {
+		w.string("")
 	} else {
-		w.number(-1)
+		w.number(code)
 	}
 }
 

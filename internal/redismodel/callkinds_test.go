@@ -107,31 +107,38 @@ func (c *caller) election(name string) {
 
 func (c *caller) readWrite(names []string) {
 	channel := scripts.RWChannel
+	line := func(name string) string { return c.one(name, scripts.LineKey(name), scripts.LineKey(name)) }
 	switch c.pick(scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseRead,
-		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
+		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
 	case "acquire_read":
 		c.until().how().each(names, func(name string) {
 			owner := c.owner()
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), c.one("-1", "0", "1", "2"))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), c.one("", "-77"), c.one("-2", "-1", "0", "1", "2"))
 		})
 	case "acquire_write":
-		c.until().each(names, func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
+		c.until().how().each(names, func(name string) {
+			c.key(name, line(name)).arg(c.owner()+":write").lease().arg(channel(name), c.one("", "77", "-77"))
+		})
 	case "release_read":
 		c.how().arg(c.one("0", "0", "0", "1")).each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name), c.one("", "-77"))
 		})
 	case "release_write":
-		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)+":write", channel(name)) })
+		c.how().each(names, func(name string) {
+			c.key(name, line(name)).arg(c.holder(name)+":write", channel(name), c.one("", "77"))
+		})
 	case "renew_read":
+		c.each(names, func(name string) { owner := c.holder(name); c.key(name, scripts.HoldKey(name, owner)).arg(owner) }, c.leasesBehind(names))
+	case "confirm_read":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.one("", channel(name)))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name))
 		})
 	case "downgrade":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
 		})
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind(names))
