@@ -240,31 +240,40 @@ func (c *call) fenced() []string {
 }
 
 func (c *call) readWrite() []string {
-	c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseRead,
-		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm})
+	c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseReadFromLine,
+		scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm})
 	channel := scripts.RWChannel
 	switch c.script.Name {
 	case "acquire_read":
 		c.until().arg("PUBLISH")
 		return c.each(func(name string) {
 			owner := c.owner()
-			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), oneOf(c.duel, []string{"", "-77"}), oneOf(c.duel, []string{"-2", "-1", "0"}))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(oneOf(c.duel, []string{"", "-77"}), oneOf(c.duel, []string{"-2", "-1", "0"}))
 		})
 	case "acquire_write":
+		c.until()
+		return c.each(func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
+	case "acquire_write_in_line":
 		c.until().arg("PUBLISH")
 		return c.each(func(name string) {
-			c.key(name, c.line(name)).arg(c.owner()+":write").lease().arg(channel(name), oneOf(c.duel, []string{"", "77", "-77"}))
+			c.key(name, c.line(name)).arg(c.owner() + ":write").lease().arg(oneOf(c.duel, []string{"77", "-77"}))
 		})
-	case "release_read":
+	case "release_read", "release_read_from_line":
 		c.arg("PUBLISH", oneOf(c.duel, []string{"0", "0", "0", "1"}))
 		return c.each(func(name string) {
 			owner := c.holder(name)
-			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name), oneOf(c.duel, []string{"", "-77"}))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			if c.script.Name == scripts.ReleaseReadFromLine.Name {
+				c.arg("-77")
+			}
 		})
-	case "release_write":
+	case "release_write", "release_write_from_line":
 		c.arg("PUBLISH")
 		return c.each(func(name string) {
-			c.key(name, c.line(name)).arg(c.holder(name)+":write", channel(name), oneOf(c.duel, []string{"", "77"}))
+			c.key(name, c.line(name)).arg(c.holder(name)+":write", channel(name))
+			if c.script.Name == scripts.ReleaseWriteFromLine.Name {
+				c.arg("77")
+			}
 		})
 	case "renew_read":
 		return c.each(func(name string) {

@@ -97,7 +97,7 @@ local function stand(lock, line, owner, code, how, channel)
 	if found then
 		local ahead = first(line)
 		if ahead ~= place and outside(lock) then
-			channel = channel or 'redisson_lock__channel:' .. (string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}')
+			channel = channel or 'redisson_lock__channel:' .. tagged(lock)
 			ahead = overtake(line, place, ahead, how, channel)
 		end
 		leads = ahead == place
@@ -204,6 +204,11 @@ local function handOver(lock, line, how, channel, left, message)
 	end
 	local heard = publish(how, channel, message)
 	return heard < 0 and heard or heard + PLACE * places(line)
+end
+
+-- warn tells the first place if owners are left that tell only those who listen to the lock's channel: it asks, and learns it.
+local function warn(lock, line, how, channel)
+	if outside(lock) then tell(line, first(line), how, channel, FREE) end
 end
 
 -- admit tells the readers before the first writer whose engine is alive that they may read.

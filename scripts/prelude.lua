@@ -1,42 +1,10 @@
--- prelude.lua: is put before every script. Turns a refused command into a reply code (codes.go holds the table).
+-- prelude.lua: is put before every script, as far as the script uses it (scripts.go).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that arrived after its notAfter answers LATE - server milliseconds
 local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count with
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
-
--- fault names the class of an error that call caught. What is no error is an answer that nobody expected.
-local function fault(reply, key)
-	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
-	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
-	for class, word in ipairs(faults) do
-		if string.find(reply.err, word, 1, true) then
-			if word == 'WRONGTYPE' then
-				local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
-				local found = call('TYPE', key)
-				return FAULT - 16 - (kinds[found.ok or found] or 0)
-			end
-			return FAULT - class
-		end
-	end
-	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
-	if string.find(reply.err, 'non local key', 1, true) then return FAULT - 9 end
-	return FAULT - 8
-end
-
--- lostor reads the reply to a command about an owner that should be there: -1 when the key has another type, so that the lock is
--- gone; else the fault.
-local function lostor(reply, lock)
-	local code = fault(reply, lock)
-	if code <= FAULT - 16 then return -1 end
-	return code
-end
-
--- foreign says that the key is a hash, but not one of this kind of lock.
-local function foreign()
-	return FAULT - 16 - 5
-end
 
 -- microseconds is the server's time.
 local function microseconds()
@@ -83,6 +51,21 @@ local function bound(lock, lease, ...)
 	if reply == 1 then return nil end
 	call('HDEL', lock, ...) -- unchecked: the answer is the fault in any case
 	return fault(reply, lock)
+end
+
+-- tagged is a name as Redisson puts it into the names of other keys, which are then in its hash slot.
+local function tagged(name)
+	return string.find(name, '{', 1, true) and name or '{' .. name .. '}'
+end
+
+-- anyLine reports whether one of the locks has a line, by one look for all; if that is refused, each is to be looked at. Each lock has
+-- that many keys: its own, and its line or the lock again.
+local function anyLine(keys, width)
+	local lines = {}
+	for i = 2, #keys, width do
+		if keys[i] ~= keys[i - 1] then lines[#lines + 1] = keys[i] end
+	end
+	return lines[1] and call('EXISTS', unpack(lines)) ~= 0
 end
 
 -- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger

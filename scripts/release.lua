@@ -9,12 +9,7 @@
 --                 -2 freed, but this user may not publish; a fault
 local KEYS, ARGV = KEYS, ARGV
 local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
-local lined = false
-if KEYS[1] ~= KEYS[2] then -- one look for all names; if it is refused, one at each
-	local lines = {}
-	for i = 1, n do lines[i] = KEYS[2 * i] end
-	lined = call('EXISTS', unpack(lines)) ~= 0
-end
+local lined = anyLine(KEYS, 2)
 
 return each(n, function(i)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1

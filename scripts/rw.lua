@@ -7,8 +7,7 @@
 -- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Keys of this engine are declared. Keys of
 -- others cannot be, because only the script sees the readers.
 local function holdkey(lock, owner, n)
-	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
-	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
+	return tagged(lock) .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
 -- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
@@ -22,4 +21,9 @@ local function prolonghold(key, left, lease)
 		reply = call('PEXPIRE', key, lease)
 	end
 	if type(reply) == 'table' and reply.err then return fault(reply, key) end
+end
+
+-- channelof is the channel on which a lock becomes free for everybody.
+local function channelof(lock)
+	return 'redisson_rwlock:' .. tagged(lock)
 end

@@ -57,7 +57,7 @@ func (b *box) stand(places ...string) {
 func (b *box) writes(engine string, number, code int) scripts.Reply {
 	b.Helper()
 	owner := fmt.Sprint(engine, ":", number, ":write")
-	return scripts.Reply(number64(b, b.eval(scripts.AcquireWrite, []string{one, rwLine}, 0, "PUBLISH", owner, 30_000, rwChannel, code)))
+	return scripts.Reply(number64(b, b.eval(scripts.AcquireWriteInLine, []string{one, rwLine}, 0, "PUBLISH", owner, 30_000, code)))
 }
 
 // reads asks for the lock to read, in line, unless writers are before it.
@@ -69,19 +69,25 @@ func (b *box) reads(engine string, number int) scripts.Reply {
 // readsWith asks for it with that line, code and yields.
 func (b *box) readsWith(script scripts.Script, how, line, owner string, code any, yields int) scripts.Reply {
 	b.Helper()
-	return scripts.Reply(number64(b, b.eval(script, []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, rwChannel, code, yields)))
+	return scripts.Reply(number64(b, b.eval(script, []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, code, yields)))
 }
 
 // endsRead releases a reader; the code is that of a place to give up, or empty.
 func (b *box) endsRead(owner string, code any) string {
 	b.Helper()
-	return b.eval(scripts.ReleaseRead, []string{one, rwLine, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, rwChannel, code)
+	if code == "" {
+		return b.eval(scripts.ReleaseRead, []string{one, rwLine, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, rwChannel)
+	}
+	return b.eval(scripts.ReleaseReadFromLine, []string{one, rwLine, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, rwChannel, code)
 }
 
 // endsWrite releases a writer, likewise.
 func (b *box) endsWrite(owner string, code any) string {
 	b.Helper()
-	return b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "PUBLISH", owner+":write", rwChannel, code)
+	if code == "" {
+		return b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "PUBLISH", owner+":write", rwChannel)
+	}
+	return b.eval(scripts.ReleaseWriteFromLine, []string{one, rwLine}, "PUBLISH", owner+":write", rwChannel, code)
 }
 
 // hears listens to a channel, and compares what was said there since the last look.
@@ -166,7 +172,7 @@ func TestPlacesOfReadersAndWriters(t *testing.T) {
 		t.Run("who has no code gets none", func(t *testing.T) {
 			b := b.written(t, ann+":1")
 			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", "", -1), noPlace)
-			reply := b.eval(scripts.AcquireWrite, []string{one, rwLine}, 0, "PUBLISH", bob+":1:write", 30_000, rwChannel, "")
+			reply := b.eval(scripts.AcquireWrite, []string{one}, 0, bob+":1:write", 30_000)
 			b.refused(scripts.Reply(number64(b, reply)), noPlace)
 			b.wantLine()
 		})
@@ -673,12 +679,12 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 					if keys = append(keys, name, scripts.LineKey(name)); script.Name == "acquire_read" {
 						keys = append(keys, scripts.HoldKey(name, field))
 					}
-					all = append(append(all, field+owner, hour, scripts.RWChannel(name)), args...)
+					all = append(append(all, field+owner, hour), args...)
 				}
 				return b.eval(script, keys, all...)
 			}
 			place := func(k int64) string { return fmt.Sprint(-k<<43 - 1) } // of locks without a TTL
-			b.want(acquire(scripts.AcquireWrite, ":write", secret), "["+place(2)+" "+place(2)+" 1]", "acquire_write")
+			b.want(acquire(scripts.AcquireWriteInLine, ":write", secret), "["+place(2)+" "+place(2)+" 1]", "acquire_write_in_line")
 			b.must("PERSIST", three)
 			b.want(acquire(scripts.AcquireRead, "", -secret, -1), "["+place(2)+" 1 "+place(2)+"]", "acquire_read")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(one), "0", "-1")), fmt.Sprint([]string{writer(bob, 0), reader(bob, 0)}), "the line of the first")
@@ -690,7 +696,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 				b.must("DEL", name)
 				b.must("HSET", name, "mode", "write", fmt.Sprint(ann, ":", i, ":write"), "1")
 				keys = append(keys, name, scripts.LineKey(name))
-				args = append(args, fmt.Sprint(ann, ":", i, ":write"), scripts.RWChannel(name), "")
+				args = append(args, fmt.Sprint(ann, ":", i, ":write"), scripts.RWChannel(name))
 				b.listen(scripts.Inbox(scripts.RWChannel(name), bob))
 			}
 			b.must("DEL", scripts.LineKey(two))
@@ -704,9 +710,9 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			heard := b.hears(scripts.Inbox(channel, bob))
 			b.must("HSET", two, "mode", "read", ann+":1", "1")
 			b.must("SET", scripts.HoldKey(two, ann+":1"), "1", "PX", "60000")
-			b.eval(scripts.AcquireWrite, []string{two, line}, 0, "PUBLISH", bob+":1:write", hour, channel, secret)
+			b.eval(scripts.AcquireWriteInLine, []string{two, line}, 0, "PUBLISH", bob+":1:write", hour, secret)
 			b.want(fmt.Sprint(b.list("ZRANGE", line, "0", "-1")), "["+writer(bob, 1)+"]", "the line")
-			b.want(b.eval(scripts.ReleaseRead, []string{two, line, scripts.HoldKey(two, ann+":1")}, "PUBLISH", 0, ann+":1", channel, ""), given, "the release")
+			b.want(b.eval(scripts.ReleaseRead, []string{two, line, scripts.HoldKey(two, ann+":1")}, "PUBLISH", 0, ann+":1", channel), given, "the release")
 			b.stands(two, bob+":1:write=1", "mode=write")
 			heard("77")
 		})
@@ -716,7 +722,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			b.listen(scripts.Inbox(channel, bob))
 			b.must("HSET", two, "mode", "write", old+":1:write", "1")
 			b.must("ZADD", line, "1", writer(cid, 1), "2", writer(bob, 1), "3", reader(dan, 1))
-			b.eval(scripts.AcquireRead, []string{two, line, scripts.HoldKey(two, dan+":1")}, 0, "PUBLISH", dan+":1", hour, channel, -secret, -1)
+			b.eval(scripts.AcquireRead, []string{two, line, scripts.HoldKey(two, dan+":1")}, 0, "PUBLISH", dan+":1", hour, -secret, -1)
 			b.want(fmt.Sprint(b.list("ZRANGE", line, "0", "-1")), fmt.Sprint([]string{writer(bob, 1), reader(dan, 1)}), "the line")
 		})
 		t.Run("without a line nobody stands, and whoever does is not seen", func(t *testing.T) {
@@ -726,16 +732,16 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			apart := []string{one, one}
 			hold := func(owner string) []string { return []string{one, one, scripts.HoldKey(one, owner)} }
 			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", -secret, -1), noPlace)
-			b.refused(scripts.Reply(number64(b, b.eval(scripts.AcquireWrite, apart, 0, "PUBLISH", cid+":1:write", hour, rwChannel, secret))), noPlace)
-			b.want(b.eval(scripts.ReleaseWrite, apart, "PUBLISH", ann+":1:write", rwChannel, secret), "1", "release_write")
+			b.refused(scripts.Reply(number64(b, b.eval(scripts.AcquireWriteInLine, apart, 0, "PUBLISH", cid+":1:write", hour, secret))), noPlace)
+			b.want(b.eval(scripts.ReleaseWriteFromLine, apart, "PUBLISH", ann+":1:write", rwChannel, secret), "1", "release_write")
 			all("1")
 			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", -secret, -1))
 			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":2", -secret, -1))
 			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":3", -secret, 0), noPlace)
 			b.want(b.eval(scripts.ConfirmRead, hold(cid+":1"), "PUBLISH", cid+":1", hour, rwChannel), "1", "confirm_read")
-			b.want(b.eval(scripts.ReleaseRead, hold(cid+":1"), "PUBLISH", 0, cid+":1", rwChannel, -secret), "0", "release_read beside another")
+			b.want(b.eval(scripts.ReleaseReadFromLine, hold(cid+":1"), "PUBLISH", 0, cid+":1", rwChannel, -secret), "0", "release_read beside another")
 			all("")
-			b.want(b.eval(scripts.ReleaseRead, hold(cid+":2"), "PUBLISH", 0, cid+":2", rwChannel, -secret), "1", "release_read")
+			b.want(b.eval(scripts.ReleaseReadFromLine, hold(cid+":2"), "PUBLISH", 0, cid+":2", rwChannel, -secret), "1", "release_read")
 			all("0")
 			b.must("HSET", one, "mode", "write", cid+":4:write", "1")
 			b.want(b.eval(scripts.Downgrade, hold(cid+":4"), "PUBLISH", cid+":4:write", cid+":4", hour, rwChannel), "1", "downgrade")
@@ -775,7 +781,7 @@ func TestTurnsOfReadersAndWriters(t *testing.T) {
 				if of.since != -1 {
 					b.must("ZADD", rwLine, fmt.Sprint(score), "since")
 				}
-				reply := b.eval(frozen(scripts.ReleaseWrite), []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel, "")
+				reply := b.eval(frozen(scripts.ReleaseWrite), []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel)
 				first(want)
 				second(next)
 				if want == "77" {
@@ -829,14 +835,14 @@ func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 			b := b.written(t, ann+":1")
 			says := b.inbox(bob)
 			b.writes(bob, 1, secret)
-			check(b, b.eval(answering(scripts.ReleaseWrite, of.command, of.answer), []string{one, rwLine}, of.how, ann+":1:write", rwChannel, ""), says)
+			check(b, b.eval(answering(scripts.ReleaseWrite, of.command, of.answer), []string{one, rwLine}, of.how, ann+":1:write", rwChannel), says)
 		})
 		t.Run("a reader, "+of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
 			b := b.isRead(t, ann+":1")
 			says := b.inbox(bob)
 			b.writes(bob, 1, secret)
 			keys := []string{one, rwLine, scripts.HoldKey(one, ann+":1")}
-			check(b, b.eval(answering(scripts.ReleaseRead, of.command, of.answer), keys, of.how, 0, ann+":1", rwChannel, ""), says)
+			check(b, b.eval(answering(scripts.ReleaseRead, of.command, of.answer), keys, of.how, 0, ann+":1", rwChannel), says)
 		})
 	}
 	t.Run("what cannot be taken back ends", func(t *testing.T) {
@@ -844,7 +850,7 @@ func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 		says := b.inbox(bob)
 		b.writes(bob, 1, secret)
 		refused := wrapped(scripts.ReleaseWrite, "", "if name == 'PUBLISH' or name == 'HDEL' then return 'NOPERM' end", "")
-		b.want(b.eval(refused, []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel, ""), "-2", "the release")
+		b.want(b.eval(refused, []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel), "-2", "the release")
 		b.stands(one, bob+":1:write=1", "mode=write")
 		b.endsWithin(one, 2*time.Second)
 		says("")
@@ -915,7 +921,7 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 			}
 		}
 		release := func(b *box) string {
-			return b.eval(scripts.ReleaseWrite, []string{one, rwLine}, how, ann+":1:write", rwChannel, "")
+			return b.eval(scripts.ReleaseWrite, []string{one, rwLine}, how, ann+":1:write", rwChannel)
 		}
 		t.Run(how+" gives the lock", func(t *testing.T) {
 			b := b.written(t, ann+":1")
@@ -950,7 +956,7 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 		plain := b.inbox(bob)
 		sharded := b.listenSharded(scripts.Inbox(rwChannel, bob))
 		b.reads(bob, 1)
-		b.want(b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "BOTH", ann+":1:write", rwChannel, ""), waiting(0, 1), "the release")
+		b.want(b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "BOTH", ann+":1:write", rwChannel), waiting(0, 1), "the release")
 		plain("0")
 		b.want(<-sharded, "0", "the sharded inbox")
 	})

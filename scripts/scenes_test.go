@@ -134,45 +134,45 @@ func adopted(o *outcome) {
 }
 
 var rwScenes = []scene{
-	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, nobody, "", -1}, gives(1, "me:1", readNames[2])},
+	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read beside another", scripts.AcquireRead, standing("mode", "read", "java:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, "", -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read again", scripts.AcquireRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, "", -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read again without its key", scripts.AcquireRead, standing("mode", "read", "me:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, "", -1}, gives(1, "me:1", readNames[2])},
-	{"write", scripts.AcquireWrite, nil, lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, nobody, 77}, gives(1, "me:1:write")},
-	{"write in line", scripts.AcquireWrite, lined(func(*box) {}, "me:1:write"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, nobody, 77}, gives(1, "me:1:write")},
-	{"write again", scripts.AcquireWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, nobody, 77}, gives(1, "me:1:write")},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+	{"write", scripts.AcquireWrite, nil, lineNames[:1], []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
+	{"write in line", scripts.AcquireWriteInLine, lined(func(*box) {}, "me:1:write"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
+	{"write again", scripts.AcquireWriteInLine, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
 	{"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, -77, -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, -77, -1}, gives(1, "me:1", readNames[2])},
 	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), holdNames,
 		[]any{"me:1", hour}, gives(1, "me:1", readNames[2])},
 	{"confirm a reader without its key", scripts.ConfirmRead, standing("mode", "read", "me:1", "1"), readNames,
 		[]any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1", readNames[2])},
-	{"release the last reader to the line", scripts.ReleaseRead, lined(reading(standing("mode", "read", "me:1", "1"), "me:1"), bob+":2:write"), readNames,
+	{"release the last reader to the line", scripts.ReleaseReadFromLine, lined(reading(standing("mode", "read", "me:1", "1"), "me:1"), bob+":2:write"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody, -1}, givenToWrite},
-	{"release a writer to the line", scripts.ReleaseWrite, lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write"), lineNames[:2],
+	{"release a writer to the line", scripts.ReleaseWriteFromLine, lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write"), lineNames[:2],
 		[]any{"PUBLISH", "me:1:write", nobody, 77}, givenToWrite},
 	{"release the last reader", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
-		[]any{"PUBLISH", 0, "me:1", nobody, ""}, func(o *outcome) {
+		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
 			frees("me:1")(o)
 			if o.granted(0) {
 				o.want(o.must("EXISTS", one), "0", "answer ", o.reply, ": EXISTS")
 			}
 		}},
 	{"release a reader beside another", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "2", "java:1", "1"), "me:1", "java:1"), readNames,
-		[]any{"PUBLISH", 0, "me:1", nobody, ""}, func(o *outcome) {
+		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
 			frees("me:1")(o)
 			if o.why != wrongType {
 				o.want(o.must("HEXISTS", one, "java:1"), "1", "answer ", o.reply, ": the field of the other")
 			}
 		}},
 	{"release a reader beside a dead one", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1", "java:1", "1"), "me:1"), readNames,
-		[]any{"PUBLISH", 0, "me:1", nobody, ""}, frees("me:1")},
-	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody, ""}, frees("me:1:write")},
+		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
+	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
 	{"release a writer that reads", scripts.ReleaseWrite, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), lineNames[:2],
-		[]any{"PUBLISH", "me:1:write", nobody, ""}, frees("me:1:write")},
+		[]any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
 	{"downgrade", scripts.Downgrade, standing("mode", "write", "me:1:write", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
 		func(o *outcome) {
 			gives(0, "me:1", readNames[2])(o)
