@@ -19,22 +19,26 @@ if tardy then return tardy end
 
 local reads, lined, how = VERB == 'acquire_read', VERB == 'acquire_write_in_line', ARGV[2]
 local keys, args, head = reads and 3 or lined and 2 or 1, reads and 4 or lined and 3 or 2, (reads or lined) and 2 or 1
+local free = not lined and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
 return each(#KEYS / keys, function(i)
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, lease, code = KEYS[k + 1], KEYS[k + 2], reads and KEYS[k + 3], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
 	local yields, stands = reads and tonumber(ARGV[a + 4]), head == 2 and line ~= lock and code ~= ''
-	local found = call('HMGET', lock, 'mode', owner)
-	if found.err then return fault(found, lock) end
-	local ttl = call('PTTL', lock)
-	if type(ttl) == 'table' then return fault(ttl, lock) end
-	if not found[1] and ttl ~= -2 then return foreign() end
+	local found, ttl, left = {}, -2, -2
+	if not free then
+		found = call('HMGET', lock, 'mode', owner)
+		if found.err then return fault(found, lock) end
+		ttl = call('PTTL', lock)
+		if type(ttl) == 'table' then return fault(ttl, lock) end
+		if not found[1] and ttl ~= -2 then return foreign() end
+	end
 	if found[1] and not found[2] or reads and found[1] == 'write' then -- another's
 		local channel, wait = channelof(lock), not reads or found[1] == 'write'
 		if not wait and yields >= -1 and line ~= lock and call('EXISTS', line) ~= 0 then wait = passes(line, owner .. ' ' .. READER, how, channel) end
 		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, how, channel) or 0) end
 		if yields >= 0 and listeners(how, channel) > yields then return taken(ttl) end
 	end
-	local left = reads and call('PTTL', hold)
+	if reads and not free then left = call('PTTL', hold) end
 	if type(left) == 'table' then return fault(left, hold) end
 	local refused
 	if found[2] then -- asked again

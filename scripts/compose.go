@@ -8,9 +8,10 @@ import (
 
 // unit is a function or a constant of a text that scripts share.
 type unit struct {
-	text     string
-	function string // its name; "": it is a constant, or several of one line
-	seldom   bool   // most calls of scripts do without it
+	text   string
+	name   string // what it declares: a function, or constants
+	call   bool   // it is a function
+	seldom bool   // most calls of scripts do without it
 }
 
 // made is the script of a verb: the last text, which is told the verb, behind what it uses of prelude.lua, faults.lua and the others. Lua
@@ -20,46 +21,52 @@ func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
 	body := "local VERB = '" + verb + "'\n" + texts[last]
 	var units []unit
-	for _, text := range append([]string{prelude, faults}, texts[:last]...) {
+	for _, text := range append([]string{faults, prelude}, texts[:last]...) {
 		units = append(units, unitsOf(text)...)
 	}
-	var constants, often, rarely string
-	var names []string
-	for _, u := range used(units, body) {
+	slices.SortStableFunc(units, func(a, b unit) int { // constants first
 		switch {
-		case u.function == "":
-			constants += u.text
-		case u.seldom:
-			rarely += u.text
-			names = append(names, u.function)
-		default:
-			often += u.text
+		case a.call == b.call:
+			return 0
+		case b.call:
+			return -1
+		}
+		return 1
+	})
+	all := used(units, body)
+	often := used(slices.DeleteFunc(slices.Clone(all), func(u unit) bool { return u.seldom }), body)
+	rarely := slices.DeleteFunc(all, func(u unit) bool { return slices.Contains(often, u) })
+	if len(rarely) == 0 {
+		return Script{verb, textOf(often) + body}
+	}
+	functions, fields := textOf(often), ""
+	for _, u := range rarely {
+		if u.seldom {
+			call := "seldom()." + u.name + "("
+			functions, body = u.use().ReplaceAllLiteralString(functions, call), u.use().ReplaceAllLiteralString(body, call)
+			fields += u.name + " = " + u.name + ", "
 		}
 	}
-	if rarely == "" {
-		return Script{verb, constants + often + body}
-	}
-	call := regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)\(`)
-	list := regexp.MustCompile(`\w+`).ReplaceAllString(strings.Join(names, ", "), "$0 = $0")
-	return Script{verb, constants + "local lib, seldom\n" + call.ReplaceAllString(often, "seldom().$1(") +
-		"function seldom()\nif not lib then\n" + rarely + "lib = { " + list + " }\nend\nreturn lib\nend\n" + call.ReplaceAllString(body, "seldom().$1(")}
+	return Script{verb, "local lib, seldom\n" + functions +
+		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + body}
 }
 
-var (
-	functions = regexp.MustCompile(`(?m)^local function (\w+)\(`)
-	constants = regexp.MustCompile(`^local ([\w, ]+) = `)
-)
+// declares finds a function of a text, which stands between blank lines, or the constants of a line.
+var declares = regexp.MustCompile(`(?m)^local (?:function (\w+)\(|(\w+(?:, \w+)*) = )`)
 
-// unitsOf takes a shared text apart: blank lines stand between its functions, and each constant has a line.
+var comment = regexp.MustCompile(`--.*`)
+
+// unitsOf takes a shared text apart.
 func unitsOf(text string) (units []unit) {
+	seldom := text == faults || text == rw || text == line || text == called
 	for part := range strings.SplitSeq(text, "\n\n") {
-		if found := functions.FindStringSubmatch(part); found != nil {
-			units = append(units, unit{strings.TrimSpace(part) + "\n", found[1], text == faults || text == line || text == called})
+		if found := declares.FindStringSubmatch(part); found != nil && found[1] != "" {
+			units = append(units, unit{strings.TrimSpace(part) + "\n", found[1], true, seldom})
 			continue
 		}
 		for constant := range strings.Lines(part) {
-			if constants.MatchString(constant) {
-				units = append(units, unit{text: strings.TrimSpace(constant) + "\n"})
+			if found := declares.FindStringSubmatch(constant); found != nil {
+				units = append(units, unit{text: strings.TrimSpace(constant) + "\n", name: found[2]})
 			}
 		}
 	}
@@ -68,29 +75,31 @@ func unitsOf(text string) (units []unit) {
 
 // used are the units that a text uses, and those that these use.
 func used(units []unit, text string) (all []unit) {
-	kept := make([]bool, len(units))
+	text = comment.ReplaceAllLiteralString(text, "")
 	for again := true; again; {
 		again = false
-		for i, u := range units {
-			if !kept[i] && u.in(text) {
-				kept[i], again = true, true
-				text += u.text
+		for _, u := range units {
+			if !slices.Contains(all, u) && u.use().MatchString(text) {
+				all, text, again = append(all, u), text+comment.ReplaceAllLiteralString(u.text, ""), true
 			}
 		}
 	}
-	for i, u := range units {
-		if kept[i] {
-			all = append(all, u)
-		}
-	}
+	slices.SortFunc(all, func(a, b unit) int { return slices.Index(units, a) - slices.Index(units, b) })
 	return all
 }
 
-// in reports whether a text uses a unit.
-func (u unit) in(text string) bool {
-	if u.function != "" {
-		return regexp.MustCompile(`\b` + u.function + `\(`).MatchString(text)
+// use matches where a text uses a unit.
+func (u unit) use() *regexp.Regexp {
+	if u.call {
+		return regexp.MustCompile(`\b` + u.name + `\(`)
 	}
-	names := strings.Split(constants.FindStringSubmatch(u.text)[1], ", ")
-	return slices.ContainsFunc(names, func(name string) bool { return regexp.MustCompile(`\b` + name + `\b`).MatchString(text) })
+	return regexp.MustCompile(`\b(` + strings.ReplaceAll(u.name, ", ", "|") + `)\b`)
+}
+
+// textOf is the text of units.
+func textOf(units []unit) (text string) {
+	for _, u := range units {
+		text += u.text
+	}
+	return text
 }

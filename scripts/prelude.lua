@@ -44,6 +44,19 @@ local function prolong(key, lease)
 	if reply ~= 1 then return fault(reply, key) end
 end
 
+-- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
+-- refused. A lost one is made anew: without it the readers that leave would free the lock. Where maxmemory must not refuse
+-- that, the script has written something before.
+local function prolonghold(key, left, lease)
+	local reply
+	if left == -2 then
+		reply = call('SET', key, '1', 'PX', lease)
+	elseif left < tonumber(lease) then
+		reply = call('PEXPIRE', key, lease)
+	end
+	if type(reply) == 'table' and reply.err then return fault(reply, key) end
+end
+
 -- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: the fields that were made are
 -- taken back, and the answer says why.
 local function bound(lock, lease, ...)
@@ -58,14 +71,12 @@ local function tagged(name)
 	return string.find(name, '{', 1, true) and name or '{' .. name .. '}'
 end
 
--- anyLine reports whether one of the locks has a line, by one look for all; if that is refused, each is to be looked at. Each lock has
--- that many keys: its own, and its line or the lock again.
-local function anyLine(keys, width)
-	local lines = {}
-	for i = 2, #keys, width do
-		if keys[i] ~= keys[i - 1] then lines[#lines + 1] = keys[i] end
-	end
-	return lines[1] and call('EXISTS', unpack(lines)) ~= 0
+-- none reports whether none of some keys is there, by one look for all names: those from the first on, width apart. If it is refused, each
+-- is to be looked at.
+local function none(keys, first, width)
+	local some = {}
+	for i = first, #keys, width do some[#some + 1] = keys[i] end
+	return call('EXISTS', unpack(some)) == 0
 end
 
 -- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger

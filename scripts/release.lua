@@ -9,7 +9,7 @@
 --                 -2 freed, but this user may not publish; a fault
 local KEYS, ARGV = KEYS, ARGV
 local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
-local lined = anyLine(KEYS, 2)
+local lined = how ~= 'NONE' and not none(KEYS, 2, 2)
 
 return each(n, function(i)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1

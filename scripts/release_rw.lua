@@ -16,34 +16,7 @@ local reads, leaves = VERB == 'release_read' or VERB == 'release_read_from_line'
 local declared, how = ARGV[2] == '1', ARGV[1]
 local keys, args, head = reads and 3 or 2, leaves and 3 or 2, reads and 2 or 1
 
--- others is for how long the readers besides this owner live: what the hold key that lives longest has left; not above 0:
--- they are dead, or there are none. nil: that cannot be told, for keys of others may be on another node, either the one that the
--- hash slot comes from or the one that it goes to, of which Redis says that they are not local; or there is a writer, or was one.
-local function others(lock, owner, fields)
-	if not reads or declared then return nil end
-	local left, writes = -3, false
-	for f = 1, #fields, 2 do
-		for n = fields[f] ~= owner and tonumber(fields[f + 1]) or 0, 1, -1 do
-			local ttl = call('PTTL', holdkey(lock, fields[f], n)) -- undeclared: unless the engine keeps to declared keys
-			if type(ttl) == 'table' then return nil end
-			left = math.max(left, ttl)
-		end
-		writes = writes or fields[f] == 'mode' and fields[f + 1] == 'write'
-	end
-	if left <= 0 and writes then return nil end
-	return left
-end
-
--- drop deletes the keys of a reader's holds. Without its field in the lock they mean nothing, and they end by themselves.
-local function drop(lock, hold, owner, count)
-	call('DEL', hold) -- unchecked: it ends by itself
-	if declared then return end
-	for n = tonumber(count) or 1, 2, -1 do -- those of Redisson's
-		call('DEL', holdkey(lock, owner, n)) -- unchecked: it ends by itself; undeclared: unless the engine keeps to declared keys
-	end
-end
-
-local lined = anyLine(KEYS, keys)
+local lined = not none(KEYS, 2, keys)
 
 -- The owner goes by one write, of a kind that Redis allows at maxmemory: either its field goes, or the whole lock with it.
 return each(#KEYS / keys, function(i)
@@ -51,18 +24,25 @@ return each(#KEYS / keys, function(i)
 	local lock, line, hold, owner, channel = KEYS[k + 1], lined and KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2]
 	if line == lock then line = nil end
 	if line and leaves then leave(line, owner, reads and READER or ARGV[a + 3], how, channel) end
-	local fields, count = call('HGETALL', lock), nil
-	if fields.err then return lostor(fields, lock) end
-	for f = 1, #fields, 2 do
-		if fields[f] == owner then count = fields[f + 1] end
-	end
+	local count = call('HGET', lock, owner)
+	if type(count) == 'table' then return lostor(count, lock) end
 	if not count then return -1 end
+	local fields = call('HLEN', lock)
+	if type(fields) == 'table' then return fault(fields, lock) end
 	local left = -3
-	if #fields > 4 then left = others(lock, owner, fields) end -- more than the mode and this owner
+	if fields > 2 then -- more than the mode and this owner
+		left = nil
+		if reads and not declared then left = others(lock, owner) end
+	end
 	local last, gone = left and left <= 0, nil
 	if last then gone = call('DEL', lock) else gone = call('HDEL', lock, owner) end
 	if gone ~= 1 then return fault(gone, lock) end
-	if reads then drop(lock, hold, owner, count) end
+	if reads then -- without the field in the lock the keys of its holds mean nothing, and they end by themselves
+		call('DEL', hold) -- unchecked: so it ends
+		for n = declared and 1 or tonumber(count) or 1, 2, -1 do -- those of Redisson's
+			call('DEL', holdkey(lock, owner, n)) -- unchecked: likewise; undeclared: unless the engine keeps to declared keys
+		end
+	end
 	local message = reads and '0' or '1'
 	if last then return line and handOver(lock, line, how, channel, owner, message) or publish(how, channel, message) end
 	if reads then
