@@ -32,7 +32,10 @@ var bugs = []Bug{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
-		{"scripts/acquire_rw.lua", "		if found[1] == 'write' then return taken(ttl) end\n", ""},
+		{"scripts/acquire_rw.lua", "channelof(lock), not reads or found[1] == 'write'", "channelof(lock), not reads"},
+	}},
+	{"a writer that is given the lock as a reader would be", []edit{
+		{"scripts/line.lua", "'mode', 'write', owner, '1')", "'mode', 'read', owner, '1')"},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
 		{"dispatcher/gate/handoff.go", "g.Doubt || g.handed", "g.handed"},
@@ -104,7 +107,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write, false))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.write, false))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
