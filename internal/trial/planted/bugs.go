@@ -131,7 +131,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than two seconds", []edit{
-		{"scripts/line.lua", "bound(lock, GIFT, owner)", "bound(lock, 500, owner)"},
+		{"scripts/line.lua", "bound(lock, GIFT, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},
 	}},
 	{"a place that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
@@ -213,7 +213,7 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
+		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
 		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
