@@ -73,11 +73,11 @@ type answer struct {
 type quorumQueues struct {
 	mu     sync.Mutex
 	queues map[string][]*compositeCall
-	wanted map[string]want // names that others wanted
+	wanted map[string]wish // names that others wanted
 }
 
-// want is that others wanted a name.
-type want struct {
+// wish is that others wanted a name.
+type wish struct {
 	until time.Time // they may want it again
 	place int       // the first server that said so
 }
@@ -98,12 +98,12 @@ func (q *quorumQueues) want(name string, place int) {
 	defer q.mu.Unlock()
 	now := time.Now()
 	if q.wanted == nil {
-		q.wanted = make(map[string]want)
+		q.wanted = make(map[string]wish)
 	}
 	if len(q.wanted) >= mostWanted {
-		maps.DeleteFunc(q.wanted, func(_ string, w want) bool { return now.After(w.until) })
+		maps.DeleteFunc(q.wanted, func(_ string, w wish) bool { return now.After(w.until) })
 	}
-	q.wanted[name] = want{now.Add(wantedFor), place}
+	q.wanted[name] = wish{now.Add(wantedFor), place}
 }
 
 // isWanted reports whether others have wanted a name of late, and in the line of which server they wait.
@@ -143,13 +143,13 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 	}
 	q.queues[c.lock.name] = queue
 	if i == 0 {
-		go queue[0].serve()
+		go queue[0].takeTurn()
 	}
 	return true
 }
 
-// serve asks the servers for the call that has the turn, until it is answered. That costs a goroutine for each name that is waited for.
-func (c *compositeCall) serve() {
+// takeTurn asks the servers for the call that has the turn, until it is answered. That costs a goroutine for each name that is waited for.
+func (c *compositeCall) takeTurn() {
 	place, wanted := c.lock.e.quorums.isWanted(c.lock.name)
 	for {
 		var h *Hold
@@ -177,13 +177,13 @@ func (c *compositeCall) serve() {
 			c.lock.e.quorums.want(c.lock.name, place)
 		}
 		if inLine || !wanted {
-			c.rest(err)
+			c.waitToAsk(err)
 		}
 	}
 }
 
-// rest waits until the servers may be asked again.
-func (c *compositeCall) rest(err error) {
+// waitToAsk waits until the servers may be asked again.
+func (c *compositeCall) waitToAsk(err error) {
 	rest, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
 	defer stop()
 	c.tries++
@@ -195,18 +195,25 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 	waiting, stop := context.WithCancel(c.asking)
 	defer stop()
 	server := c.lock.members[place].(*Mutex)
-	line := server.LockAsync(waiting, c.opts...)
+	line := server.LockAsync(waiting, c.opts...) // it is answered soon when the time for asking ends
 	for {
-		look, end := context.WithTimeout(c.asking, lookAfter)
+		look, end := context.WithTimeout(context.WithoutCancel(c.ctx), lookAfter)
 		part, err := line.Wait(look)
 		late := err != nil && look.Err() != nil
 		end()
 		switch {
-		case !late:
-			return c.askServers(&answer{place: place, hold: part, err: err})
-		case c.asking.Err() != nil || !server.e.dispatchers.up():
+		case late && server.e.dispatchers.up():
+			continue
+		case late:
 			line.Then(func(part *Hold, err error) { takeLate(nil, answer{hold: part, err: err}) })
 			return c.askServers(nil)
+		case err != nil && c.asking.Err() != nil:
+			if end := (*unmet)(nil); errors.As(err, &end) {
+				c.last = end.last
+			}
+			return nil, place, err
+		default:
+			return c.askServers(&answer{place: place, hold: part, err: err})
 		}
 	}
 }
@@ -215,7 +222,7 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 func (c *compositeCall) askInTurn() {
 	switch before := c.lock.e.quorums.enter(c); {
 	case before == 0:
-		go c.serve()
+		go c.takeTurn()
 	case c.once:
 		c.settle(nil, c.lock.hasTurn())
 	default:
