@@ -128,7 +128,7 @@ func (s *state) line() fields {
 	for _, p := range s.inLine(0) {
 		for _, e := range s.engines {
 			if n, mine := e.numberOf(p.owner); mine {
-				place := fields{"id": e.id(n), "code": nobody}
+				place := fields{"id": e.id(n), "code": nobody, "told": p.told}
 				if p.code != "1" {
 					place["code"] = e.id(n)
 				}
