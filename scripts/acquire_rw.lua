@@ -8,7 +8,6 @@
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
 -- in ms; own is how many subscriptions to the channel are our own: if it has more, a writer waits and comes first; -1: do not look.
 -- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers when we write, or a writer waits for it; LATE - now; a fault
-local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 

@@ -6,6 +6,17 @@ local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
 
+-- A call in a cluster may be WIDE: its names are in several hash slots, of which a call can declare the keys of one. It declares its first
+-- key. Behind its arguments stand all keys, how many they are, and this word, by which no other call with one key ends.
+local KEYS, ARGV, WIDE = KEYS, ARGV, #KEYS == 1 and ARGV[#ARGV] == 'KEYS'
+if WIDE then
+	local last = #ARGV
+	local n = tonumber(ARGV[last - 1])
+	KEYS = {}
+	for i = 1, n do KEYS[i] = ARGV[last - 2 - n + i] end
+	for i = last, last - 1 - n, -1 do ARGV[i] = nil end
+end
+
 -- fault names the class of an error that call caught. What is no error is an answer that nobody expected.
 local function fault(reply, key)
 	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
@@ -21,7 +32,10 @@ local function fault(reply, key)
 		end
 	end
 	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
-	if string.find(reply.err, 'non local key', 1, true) then return FAULT - 9 end
+	-- Of a hash slot that is moving, since Redis 8 also; of one that nobody serves.
+	for _, words in ipairs({ 'non local key', 'during rehashing of the slot', 'slot not served', 'cluster is down' }) do
+		if string.find(reply.err, words, 1, true) then return FAULT - 9 end
+	end
 	return FAULT - 8
 end
 
@@ -130,8 +144,20 @@ local function publishCode(how, channel, code)
 	return heard
 end
 
+-- whole has a step look at all keys of its name first, in one command: it is refused while they are apart, as a call is that declares them.
+-- The step is told how many are there. No command of a WIDE call may have keys of two names: in Valkey 9.1 every later script of that node
+-- would fail.
+local function whole(width, step)
+	return function(i)
+		local there = call('EXISTS', unpack(KEYS, width * (i - 1) + 1, width * i))
+		if type(there) == 'table' then return fault(there, KEYS[width * i]) end
+		return step(i, there)
+	end
+end
+
 -- each runs one step per name; where all names answer alike, that one integer stands for all.
 local function each(n, step)
+	if WIDE and #KEYS > n then step = whole(#KEYS / n, step) end
 	local first = step(1)
 	if n == 1 then return first end
 	local replies, alike = { first }, true

@@ -9,7 +9,6 @@
 -- migrating to this node or the engine keeps to declared keys, else 0.
 -- reply per name: subscribers woken, >= 0, and 0 while other readers hold it; -1 not this owner's; -2 freed, but this user may not
 --                 publish; a fault
-local KEYS, ARGV = KEYS, ARGV
 local reads, declared = VERB == 'release_read', ARGV[2] == '1'
 
 -- others is for how long the readers besides this owner live: what the hold key that lives longest has left; not above 0:

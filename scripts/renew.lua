@@ -9,7 +9,6 @@
 -- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; the subscribers of a channel are counted.
 -- reply per name: 1 still held; with a channel its subscribers, >= 0, and a PLACE for each that stands in line; -1 not this owner's;
 --                 a fault
-local KEYS, ARGV = KEYS, ARGV
 local reads, behind = VERB == 'renew_read', VERB == 'renew'
 local n = behind and #KEYS or #KEYS / 2
 return each(n, function(i)

@@ -17,6 +17,9 @@ import (
 	"strings"
 )
 
+// KeysBehind is the last argument of a call that has its keys behind its arguments (prelude.lua).
+const KeysBehind = "KEYS"
+
 // Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
 type Script struct {
 	Name string

@@ -48,6 +48,7 @@ type Server struct {
 	// back neither the loop nor another connection looks.
 	Client rueidis.Client
 	clock  wire.ServerClock
+	narrow atomic.Bool // it was seen to refuse wide calls; any connection may write it
 
 	asked gate.Time // when the server's clock was last asked for; owned by the loop
 }
@@ -56,6 +57,9 @@ type Server struct {
 func NewServer(ctx context.Context, cfg *Config, addr string, client rueidis.Client) *Server {
 	return &Server{cfg: cfg, addr: addr, ctx: ctx, Client: client}
 }
+
+// wide reports whether one call may carry names of several hash slots.
+func (s *Server) wide() bool { return s.cfg.Cluster && !s.cfg.Declared && !s.narrow.Load() }
 
 // Learn notes what the server's clock showed, in ms since 1970, when its answer was read.
 func (s *Server) Learn(millis int64, at gate.Time) { s.clock.Learn(millis, at) }
