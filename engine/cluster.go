@@ -94,6 +94,9 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 				client.Close()
 				return nil, err
 			}
+			if keys, several := c.Map.Apart(addr, "wheellock:probe:"+e.uuid+":"); several && !e.opts.DeclaredKeysOnly {
+				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
+			}
 		}
 		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	}

@@ -226,13 +226,13 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		case v.Link:
 			c.Err = err
 			c.fail(call, v)
-		case call.Wide: // it is about the first key, or the node takes no such calls
-			c.calls = call.Split(c.calls, v.Result == gate.Denied && !v.Apart)
+		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
+			c.calls = call.Split(c.calls, v.Doubts())
 		case c.cfg.Cluster && topology.IsRedirect(v.Message):
 			v.Result = gate.Redirected
 			c.fail(call, v)
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
-			c.calls = call.Split(c.calls, false)
+			c.calls = call.Split(c.calls, "")
 		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one
 			call.Lineless = true
 			c.calls = append(c.calls, call)
@@ -252,8 +252,8 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 func (c *Connection) ran(call wire.Call) {
 	if call.Wide {
 		c.calls = call.Refused(c.calls, c.Batch)
-	} else if call.Doubted && c.Batch[call.From].Reply.Fault() != scripts.Other {
-		c.server.narrow.Store(true)
+	} else if call.Doubted != "" && c.Batch[call.From].Reply.Fault() != scripts.Other {
+		c.server.refusesWide.Store(call.Doubted)
 	}
 }
 
@@ -287,6 +287,7 @@ func (c *Connection) probe() {
 	c.Err = err
 	if err == nil {
 		c.cfg.Digests.Store(loaded)
+		c.server.refusesWide.Store("") // it may be another server
 		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at
 	}
 }

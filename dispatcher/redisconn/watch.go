@@ -31,7 +31,7 @@ func (c *Connection) watch() {
 		switch {
 		case !gate.Operations[call.Op].Ours:
 		case call.Wide:
-			w.calls = call.Split(w.calls, false)
+			w.calls = call.Split(w.calls, "")
 		default:
 			w.calls = append(w.calls, call)
 		}

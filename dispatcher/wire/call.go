@@ -22,10 +22,10 @@ import (
 type Call struct {
 	Op       gate.Op
 	From, To int
-	Asking   bool // ASKING goes before it
-	Lineless bool // no line is named: the keys of a name lie apart, or this user may not use that of the line
-	Wide     bool // of several hash slots of one node: it declares its first key alone, and each name is refused for itself
-	Doubted  bool // a wide call has refused the command, with an error that is not known
+	Asking   bool   // ASKING goes before it
+	Lineless bool   // no line is named: the keys of a name lie apart, or this user may not use that of the line
+	Wide     bool   // of several hash slots of one node: it declares its first key alone, and each name is refused for itself
+	Doubted  string // what the node said to a wide call with the command, if it may refuse all of them; else empty
 }
 
 // Commands is how many commands of Redis it takes.
@@ -70,7 +70,7 @@ func joins(c *gate.Command, cluster bool) bool {
 }
 
 // Split appends a call for each command of c. None of them goes with ASKING: a call that does has one command.
-func (c Call) Split(calls []Call, doubted bool) []Call {
+func (c Call) Split(calls []Call, doubted string) []Call {
 	for at := c.From; at < c.To; at++ {
 		calls = append(calls, Call{Op: c.Op, From: at, To: at + 1, Doubted: doubted})
 	}
@@ -81,9 +81,11 @@ func (c Call) Split(calls []Call, doubted bool) []Call {
 // this user may not use its keys, or the error is not known.
 func (c Call) Refused(calls []Call, batch []gate.Command) []Call {
 	for at := c.From; at < c.To; at++ {
-		fault := batch[at].Reply.Fault()
-		if unknown := fault == scripts.Other; unknown || fault.Forbidden() || batch[at].Result == gate.Again {
-			calls = append(calls, Call{Op: c.Op, From: at, To: at + 1, Doubted: unknown})
+		switch fault := batch[at].Reply.Fault(); {
+		case fault == scripts.Other:
+			calls = append(calls, Call{Op: c.Op, From: at, To: at + 1, Doubted: fault.String()})
+		case fault.Forbidden(), batch[at].Result == gate.Again:
+			calls = append(calls, Call{Op: c.Op, From: at, To: at + 1})
 		}
 	}
 	return calls
