@@ -90,11 +90,12 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 			return nil, err
 		}
 		if loaded == nil {
-			if loaded, err = e.load(ctx, client); err != nil {
+			keys, several := c.Map.Apart(addr, e.probeKey())
+			if loaded, err = e.load(ctx, client, keys[0]); err != nil {
 				client.Close()
 				return nil, err
 			}
-			if keys, several := c.Map.Apart(addr, "wheellock:probe:"+e.uuid+":"); several && !e.opts.DeclaredKeysOnly {
+			if several && !e.opts.DeclaredKeysOnly {
 				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
 			}
 		}

@@ -219,6 +219,9 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		}
 		v := rediserr.Judge(err)
 		clean = clean && !v.Link
+		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
+			v.Result = gate.Redirected
+		}
 		switch {
 		case v.Reload:
 			reload, well = true, true
@@ -228,9 +231,6 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 			c.fail(call, v)
 		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
 			c.calls = call.Split(c.calls, v.Doubts())
-		case c.cfg.Cluster && topology.IsRedirect(v.Message):
-			v.Result = gate.Redirected
-			c.fail(call, v)
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
 			c.calls = call.Split(c.calls, "")
 		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one

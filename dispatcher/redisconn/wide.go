@@ -7,6 +7,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -18,7 +19,10 @@ func ProbeWide(ctx context.Context, client rueidis.Client, keys [2]string) (refu
 	declared, args := wire.NewWriter(nil, nil).Write(looks[:], wire.Call{Op: gate.GetCount, To: 2, Wide: true}, 0)
 	look := client.B().Eval().Script(scripts.GetCount.Text).Numkeys(int64(len(declared))).Key(declared...).Arg(args...).Build()
 	if err := wire.Decode(looks[:], client.Do(ctx, look)); err != nil {
-		return rediserr.Judge(err).Doubts()
+		if v := rediserr.Judge(err); !topology.IsRedirect(v.Message) {
+			return v.Doubts()
+		}
+		return ""
 	}
 	for _, look := range looks {
 		if fault := look.Reply.Fault(); fault == scripts.Other {

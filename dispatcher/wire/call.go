@@ -39,8 +39,8 @@ func (c Call) Commands() int {
 // maxNames is how many names one EVALSHA takes: about a quarter of a millisecond of the server's time.
 const maxNames = 128
 
-// Cut divides a batch, which is ordered by operation, into calls, and appends them to calls. In a cluster whose nodes take no wide calls it
-// orders the batch by hash slot besides.
+// Cut divides a batch, which is ordered by operation, into calls, and appends them to calls. For a node of a cluster that takes no wide calls
+// it orders the batch by hash slot besides. A command that comes with ASKING goes alone: of many keys some might not be there yet.
 func Cut(calls []Call, batch []gate.Command, cluster, wide bool) []Call {
 	if cluster && !wide {
 		slices.SortFunc(batch, func(a, b gate.Command) int {
@@ -50,23 +50,19 @@ func Cut(calls []Call, batch []gate.Command, cluster, wide bool) []Call {
 	for from := 0; from < len(batch); {
 		first := &batch[from]
 		call := Call{Op: first.Op, From: from, To: from + 1, Asking: first.Asking}
-		for mayHaveMore := joins(first, cluster); mayHaveMore && call.To < len(batch) && call.To-from < maxNames; call.To++ {
+		for !first.Asking && call.To < len(batch) && call.To-from < maxNames {
 			next := &batch[call.To]
-			if next.Op != first.Op || next.Entry.Slot != first.Entry.Slot && !wide || !joins(next, cluster) {
+			elsewhere := next.Entry.Slot != first.Entry.Slot
+			if next.Op != first.Op || next.Asking || elsewhere && !wide {
 				break
 			}
-			call.Wide = call.Wide || next.Entry.Slot != first.Entry.Slot
+			call.To++
+			call.Wide = call.Wide || elsewhere
 		}
 		calls = append(calls, call)
 		from = call.To
 	}
 	return calls
-}
-
-// joins reports whether a command may share a call. One that comes with ASKING goes alone: of many keys some might not be there yet. So
-// does, in a cluster, one whose keys are in several hash slots.
-func joins(c *gate.Command, cluster bool) bool {
-	return !c.Asking && (!cluster || scripts.Together(c.Entry.Name))
 }
 
 // Split appends a call for each command of c. None of them goes with ASKING: a call that does has one command.
