@@ -48,6 +48,16 @@ func TestCut(t *testing.T) {
 			t.Error("the batch is not in the order of its hash slots")
 		}
 	})
+	t.Run("at a node that takes wide calls puts names of many hash slots into one", func(t *testing.T) {
+		batch := batchOf(gate.Renew, gate.Renew, gate.Acquire, gate.Acquire, gate.Acquire)
+		for i, slot := range []uint16{7, 7, 9, 5, 9} {
+			batch[i].Entry.Slot = slot
+		}
+		got := Cut(nil, batch, true, true)
+		if want := []Call{{Op: gate.Renew, From: 0, To: 2}, {Op: gate.Acquire, From: 2, To: 5, Wide: true}}; !slices.Equal(got, want) {
+			t.Errorf("calls %v, want %v", got, want)
+		}
+	})
 	t.Run("leaves a command with ASKING alone", func(t *testing.T) {
 		batch := batchOf(gate.Acquire, gate.Acquire, gate.Acquire)
 		batch[1].Asking = true
@@ -70,6 +80,21 @@ func TestCut(t *testing.T) {
 func TestSplitMakesACallOfEachCommand(t *testing.T) {
 	got := Call{Op: gate.Acquire, From: 3, To: 6}.Split(nil, "")
 	want := []Call{{Op: gate.Acquire, From: 3, To: 4}, {Op: gate.Acquire, From: 4, To: 5}, {Op: gate.Acquire, From: 5, To: 6}}
+	if !slices.Equal(got, want) {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+// What a wide call refuses to a name is asked again alone, unless it would be refused again.
+// invariant: batch-error-charges-nobody
+func TestRefusedMakesACallOfEachCommandThatAWideCallRefused(t *testing.T) {
+	replies := []scripts.Reply{1, -10002, scripts.Moving.Reply(), scripts.NoPerm.Reply(), scripts.OutOfMem.Reply(), scripts.Other.Reply(), scripts.AnotherType.Reply(), scripts.NotMine}
+	batch := batchOf(slices.Repeat([]gate.Op{gate.Acquire}, len(replies))...)
+	for i, reply := range replies {
+		answered(&batch[i], reply)
+	}
+	got := Call{Op: gate.Acquire, To: len(batch), Wide: true}.Refused(nil, batch)
+	want := []Call{{Op: gate.Acquire, From: 2, To: 3}, {Op: gate.Acquire, From: 3, To: 4}, {Op: gate.Acquire, From: 5, To: 6, Doubted: scripts.Other.String()}}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls %v, want %v", got, want)
 	}
