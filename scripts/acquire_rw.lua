@@ -1,43 +1,60 @@
--- acquire_rw.lua: take read-write locks, by VERB acquire_read for reading, beside other readers, or acquire_write for writing. A
--- repeated call under one owner id takes the lock once.
+-- acquire_rw.lua: take read-write locks, by VERB acquire_read for reading, beside other readers, or acquire_write for writing;
+-- acquire_write_in_line gives a refused writer a place in line besides (line.lua). A repeated call under one owner id takes the lock once.
 -- invariant: late-acquire-does-nothing
---                 acquire_read                       acquire_write
--- KEYS per name   lock, the hold's key               lock
--- ARGV first      notAfter, publish                  notAfter
--- ARGV per name   owner, lease, channel, own         owner (with :write), lease
+--                 acquire_read                       acquire_write           acquire_write_in_line
+-- KEYS per name   lock, its line or the lock again,  lock                    lock, its line or the lock again
+--                 the hold's key
+-- ARGV first      notAfter, publish                  notAfter                notAfter, publish
+-- ARGV per name   owner, lease, code of its place,   owner (with :write),    owner (with :write), lease, code of its place
+--                 yields                             lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms; own is how many subscriptions to the channel are our own: if it has more, a writer waits and comes first; -1: do not look.
--- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers when we write, or a writer waits for it; LATE - now; a fault
+-- in ms. The code stands behind a - if a writer is only woken, as readers are; it is empty if a reader wants no place. yields says to whom
+-- a reader leaves a lock that others read: -2 to nobody, -1 to writers before it in line; n: also to Redisson's, of which it only knows
+-- that the channel has more subscribers than n, which are our own.
+-- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers when we write, or left to a writer; STANDING, twice, thrice or four
+--                 times, - (pttl+2) the same, and the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 
-local reads = VERB == 'acquire_read'
-return each(reads and #KEYS / 2 or #KEYS, function(i)
-	local lock, owner, lease, hold, own = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1], nil, nil
-	if reads then
-		lock, hold, owner, lease, own = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 2])
+local reads, lined, how = VERB == 'acquire_read', VERB == 'acquire_write_in_line', ARGV[2]
+local keys, args, head = reads and 3 or lined and 2 or 1, reads and 4 or lined and 3 or 2, (reads or lined) and 2 or 1
+local free = not lined and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
+return each(#KEYS / keys, function(i)
+	local k, a = keys * (i - 1), args * (i - 1) + head
+	local lock, line, hold, owner, lease, code = KEYS[k + 1], KEYS[k + 2], reads and KEYS[k + 3], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+	local yields, stands = reads and tonumber(ARGV[a + 4]), head == 2 and line ~= lock and code ~= ''
+	local found, ttl, left = {}, -2, -2
+	if not free then
+		found = call('HMGET', lock, 'mode', owner)
+		if found.err then return fault(found, lock) end
+		ttl = call('PTTL', lock)
+		if type(ttl) == 'table' then return fault(ttl, lock) end
+		if not found[1] and ttl ~= -2 then return foreign() end
 	end
-	local found = call('HMGET', lock, 'mode', owner)
-	if found.err then return fault(found, lock) end
-	local ttl = call('PTTL', lock)
-	if type(ttl) == 'table' then return fault(ttl, lock) end
-	if not found[1] and ttl ~= -2 then return foreign() end
-	local left
-	if reads then
-		if found[1] == 'write' then return taken(ttl) end
-		if found[1] and own >= 0 and listeners(ARGV[2], ARGV[4 * i + 1]) > own then return taken(ttl) end
-		left = call('PTTL', hold)
-		if type(left) == 'table' then return fault(left, hold) end
-	elseif found[1] and not found[2] then
-		return taken(ttl)
+	if found[1] and not found[2] or reads and found[1] == 'write' then -- another's
+		local channel, wait = channelof(lock), not reads or found[1] == 'write'
+		if not wait and yields >= -1 and line ~= lock and call('EXISTS', line) ~= 0 then wait = passes(line, owner .. ' ' .. READER, how, channel) end
+		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, how, channel) or 0) end
+		if yields >= 0 and listeners(how, channel) > yields then return taken(ttl) end
 	end
-	if found[2] then return prolong(lock, lease) or hold and prolonghold(hold, left, lease) or 1 end -- asked again
-	local refused = hold and prolonghold(hold, left, lease) -- first: alone it means nothing, and it ends by itself
+	if reads and not free then left = call('PTTL', hold) end
+	if type(left) == 'table' then return fault(left, hold) end
+	local refused
+	if found[2] then -- asked again
+		refused = prolong(lock, lease) or hold and prolonghold(hold, left, lease)
+	else
+		refused = hold and prolonghold(hold, left, lease) -- first: alone it means nothing, and it ends by itself
+		if refused then return refused end
+		local reply = call('HSET', lock, 'mode', reads and 'read' or 'write', owner, '1')
+		if type(reply) == 'table' then return fault(reply, lock) end
+		if not found[1] then
+			refused = bound(lock, lease, 'mode', owner)
+		else
+			refused = prolong(lock, lease)
+			if refused then call('HDEL', lock, owner) end -- unchecked: the answer is the fault in any case
+		end
+	end
 	if refused then return refused end
-	local reply = call('HSET', lock, 'mode', reads and 'read' or 'write', owner, '1')
-	if type(reply) == 'table' then return fault(reply, lock) end
-	if not found[1] then return bound(lock, lease, 'mode', owner) or 1 end
-	refused = prolong(lock, lease)
-	if refused then call('HDEL', lock, owner) end -- unchecked: the answer is the fault in any case
-	return refused or 1
+	if stands and forget(line, owner, reads and READER or code) == 1 and reads then follow(line, how, channelof(lock)) end
+	return 1
 end)

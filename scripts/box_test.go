@@ -179,7 +179,7 @@ func (b *box) lasts(name string, want time.Duration) {
 // listen subscribes to a channel and gives what is heard there.
 func (b *box) listen(channel string) <-chan string {
 	b.Helper()
-	heard := make(chan string, 16)
+	heard := make(chan string, 128)
 	before := b.must("PUBSUB", "NUMSUB", channel)
 	conn, release := b.client.Dedicate()
 	b.Cleanup(func() {

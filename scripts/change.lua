@@ -98,7 +98,7 @@ return each(#KEYS / width, function(i)
 	if before then return before end
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
-	local leads = line and line ~= key and first(line)
+	local leads = line and line ~= key and call('EXISTS', line) ~= 0 and first(line)
 	local now = leads and moment() -- who may not ask for the time calls nobody
 	line = now and { key = line, leads = leads, now = now }
 	local taken = held and call('ZCARD', held) or 0

@@ -165,6 +165,11 @@ func (c *call) mutex() []string {
 	}
 }
 
+// line is the key of a name's line, or the name again.
+func (c *call) line(name string) string {
+	return oneOf(c.duel, []string{name, scripts.LineKey(name), scripts.LineKey(name)})
+}
+
 // lines is a call about lines; counter gives the third key of those that may leave places.
 func (c *call) lines(counter func(name string) string) []string {
 	switch c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireInLine, scripts.Release, scripts.ReleaseFromLine, scripts.Confirm}); c.script.Name {
@@ -235,39 +240,57 @@ func (c *call) fenced() []string {
 }
 
 func (c *call) readWrite() []string {
-	c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseRead,
-		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade, scripts.Renew, scripts.Confirm})
+	c.script = oneOf(c.duel, []scripts.Script{scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseReadFromLine,
+		scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm})
 	channel := scripts.RWChannel
 	switch c.script.Name {
 	case "acquire_read":
 		c.until().arg("PUBLISH")
 		return c.each(func(name string) {
 			owner := c.owner()
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), oneOf(c.duel, []string{"-1", "0"}))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(oneOf(c.duel, []string{"", "-77"}), oneOf(c.duel, []string{"-2", "-1", "0"}))
 		})
 	case "acquire_write":
 		c.until()
 		return c.each(func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
-	case "release_read":
+	case "acquire_write_in_line":
+		c.until().arg("PUBLISH")
+		return c.each(func(name string) {
+			c.key(name, c.line(name)).arg(c.owner() + ":write").lease().arg(oneOf(c.duel, []string{"77", "-77"}))
+		})
+	case "release_read", "release_read_from_line":
 		c.arg("PUBLISH", oneOf(c.duel, []string{"0", "0", "0", "1"}))
 		return c.each(func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			if c.script.Name == scripts.ReleaseReadFromLine.Name {
+				c.arg("-77")
+			}
 		})
-	case "release_write":
+	case "release_write", "release_write_from_line":
 		c.arg("PUBLISH")
-		return c.each(func(name string) { c.key(name).arg(c.holder(name)+":write", channel(name)) })
+		return c.each(func(name string) {
+			c.key(name, c.line(name)).arg(c.holder(name)+":write", channel(name))
+			if c.script.Name == scripts.ReleaseWriteFromLine.Name {
+				c.arg("77")
+			}
+		})
 	case "renew_read":
+		return c.each(func(name string) {
+			owner := c.holder(name)
+			c.key(name, scripts.HoldKey(name, owner)).arg(owner)
+		}, c.leasesBehind)
+	case "confirm_read":
 		c.arg("PUBLISH")
 		return c.each(func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(oneOf(c.duel, []string{"", channel(name)}))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name))
 		})
 	case "downgrade":
 		c.arg("PUBLISH")
 		return c.each(func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
+			c.key(name, c.line(name), scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
 		})
 	case "renew":
 		return c.each(func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind)
@@ -285,7 +308,7 @@ func (c *call) fair() []string {
 	keys := func(name string) {
 		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name), scripts.ClaimsKey(name))
 	}
-	c.script = oneOf(c.duel, []scripts.Script{scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave})
+	c.script = oneOf(c.duel, []scripts.Script{scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave, scripts.FairLeave})
 	switch c.script.Name {
 	case "fair_ask":
 		c.arg(oneOf(c.duel, []string{"9000000000000", "9000000000000", "1"}), c.engine, "3600000", "PUBLISH")

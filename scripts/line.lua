@@ -4,6 +4,8 @@
 -- the first place out, gives the lock to its owner for GIFT, and publishes the code in its inbox, a channel that only this engine
 -- listens to. An engine that cannot be given a lock has WOKEN in place of a code: it is told when the lock is free and its
 -- place is the first. So a release concerns one engine, however many wait.
+-- One that waits to read has READER: the readers before the first writer are told at once, and each that has begun to read tells the first
+-- place if that is a reader's. An owner that ends in ":write" is the writer of a read-write lock.
 -- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a TURN a release
 -- frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. The member SINCE, behind all
 -- places, says since when the lock was given and not freed.
@@ -14,7 +16,9 @@ local DEAD = 1000 -- places of dead engines that one call removes from a line: 5
 local STANDING = -8796093022208 -- -(2^43): a refusal that leaves a place, see codes.go
 local GIVEN = 1125899906842625 -- 2^50 + 1
 local PLACE = 4294967296 -- 2^32: a place in line, in a reply that counts listeners, too
-local WOKEN, SINCE = '1', 'since'
+local READER, WOKEN, SINCE = '0', '1', 'since'
+local RUN = 32 -- readers that are told at once; so far into the line a reader looks for a writer before it
+local MANY = 17 -- fields of a lock: whose owners are more is not looked at
 local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is the time in ms behind this
 local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
@@ -37,17 +41,21 @@ local function waiting(lock, line)
 	return line == lock and 0 or PLACE * places(line)
 end
 
--- outside reports whether the owner of a lock is no engine that gives it to the line. Engines have UUIDs of version 8, Redisson's
+-- outside reports whether an owner of a lock may be no engine that gives it to the line. Engines have UUIDs of version 8, Redisson's
 -- have 4.
 local function outside(lock)
-	if call('HLEN', lock) ~= 1 then return true end
-	local owner = call('HGETALL', lock)[1]
-	return not (owner and string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+$'))
+	local n = call('HLEN', lock)
+	local fields = type(n) == 'number' and n <= MANY and call('HGETALL', lock) or {}
+	for f = 1, #fields, 2 do
+		local owner = string.gsub(fields[f], ':write$', '')
+		if owner ~= 'mode' and not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+$') then return true end
+	end
+	return #fields == 0
 end
 
 -- read takes a place apart: its owner, its code, and the inbox of its engine, which is beside the lock's channel.
 local function read(place, channel)
-	local engine, number, code = string.match(place, '^(%S+):(%d+) (%d+)$')
+	local engine, number, code = string.match(place, '^([^: ]+):(%d+%S*) (%d+)$')
 	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
 end
 
@@ -58,8 +66,7 @@ end
 
 -- overtake takes out the places before this one that are of dead engines, or older ones of the same engine. It answers the first that
 -- stands then.
-local function overtake(lock, line, place, ahead, how)
-	local channel = 'redisson_lock__channel:' .. (string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}')
+local function overtake(line, place, ahead, how, channel)
 	local _, _, own = read(place, channel)
 	for _ = 1, DEAD do
 		if not ahead or ahead == place then break end
@@ -82,14 +89,17 @@ end
 
 -- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
 -- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
--- the lock's owner tells nobody else. 0: it has no place.
-local function stand(lock, line, owner, code, how)
+-- the lock's owner tells nobody else. 0: it has no place. A mutex needs to give no channel.
+local function stand(lock, line, owner, code, how, channel)
 	local place = owner .. ' ' .. (tonumber(code) < 0 and WOKEN or code)
 	local found, leads = call('ZSCORE', line, place), nil
 	if type(found) == 'table' then return 0 end
 	if found then
 		local ahead = first(line)
-		if ahead ~= place and outside(lock) then ahead = overtake(lock, line, place, ahead, how) end
+		if ahead ~= place and outside(lock) then
+			channel = channel or 'redisson_lock__channel:' .. tagged(lock)
+			ahead = overtake(line, place, ahead, how, channel)
+		end
 		leads = ahead == place
 	else
 		local stands, alone = join(line, place)
@@ -103,19 +113,26 @@ local function stand(lock, line, owner, code, how)
 	return STANDING * (1 + (found and 0 or 1) + (leads and outside(lock) and 2 or 0))
 end
 
--- tell publishes a message to the first place, from this one on, whose engine is alive.
+-- tell publishes a message to the first place, from this one on, whose engine is alive; if that is a reader's, also to the readers behind it.
 local function tell(line, place, how, channel, message)
 	for _ = 1, DEAD do
 		if not place then return end
-		local owner, _, inbox = read(place, channel)
-		if owner and publish(how, inbox, message) ~= 0 then return end
+		local owner, code, inbox = read(place, channel)
+		if owner and publish(how, inbox, message) ~= 0 then
+			for _, behind in ipairs(code == READER and call('ZRANGE', line, 1, RUN - 1) or {}) do
+				_, code, inbox = read(behind, channel)
+				if code ~= READER then return end
+				publish(how, inbox, message)
+			end
+			return
+		end
 		place = gone(line, place)
 	end
 end
 
--- forget takes a place out, as it would be with and without a code.
+-- forget takes a place out, as it would be with and without a code, and answers 1 if it stood.
 local function forget(line, owner, code)
-	call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: who is given a lock in vain gives it back
+	return call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: who is given a lock in vain gives it back
 end
 
 -- leave does that for an owner that has given up. The place behind the first one is then the first, and asks what it is to do.
@@ -124,6 +141,13 @@ local function leave(line, owner, code, how, channel)
 	forget(line, owner, code)
 	local leads = first(line)
 	if leads ~= led then tell(line, leads, how, channel, FREE) end
+end
+
+-- put makes an owner the owner of a free lock for GIFT, and reports whether it has.
+local function put(lock, owner)
+	local writes = string.find(owner, ':write', 1, true)
+	local made = writes and call('HSET', lock, 'mode', 'write', owner, '1') or call('HSET', lock, owner, '1')
+	return type(made) == 'number' and not bound(lock, GIFT, owner, 'mode')
 end
 
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
@@ -135,15 +159,15 @@ local function give(lock, line, place, how, channel)
 		local owner, code, inbox = read(place, channel)
 		local heard, unsure = 0, false
 		if owner then heard, unsure = listeners(how, inbox) end
-		if heard == 0 and unsure then
+		local lives = heard > 0
+		if not lives and unsure or lives and (code == WOKEN or code == READER) then
 			tell(line, place, how, channel, FREE)
 			return false
 		end
-		local lives = heard > 0
-		local out = not (lives and code == WOKEN) and call('ZREM', line, place) == 1 -- before the code: none is published twice
-		if lives and out and call('HSET', lock, owner, '1') == 1 and not bound(lock, GIFT, owner) then
+		local out = call('ZREM', line, place) == 1 -- before the code: none is published twice
+		if lives and out and put(lock, owner) then
 			if publishCode(how, inbox, code) then return true end
-			call('HDEL', lock, owner) -- unchecked: nobody has heard of it, and its lease is short
+			call('HDEL', lock, owner, 'mode') -- unchecked: nobody has heard of it, and its lease is short
 		end
 		if owner then publish(how, inbox, FREE) end
 		if lives or not out then return false end
@@ -159,13 +183,13 @@ local function moment()
 	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
--- handOver gives a lock that its owner has left to the first place in its line, or frees it. It answers GIVEN, or how many listeners were
+-- handOver gives a lock that its owner has left to the first place in its line, or frees it with that message. It answers GIVEN, or how many listeners were
 -- woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
 -- still, at which nobody waits. Without the time nobody knows when a TURN ends: then each release frees the lock.
-local function handOver(lock, line, how, channel, left)
+local function handOver(lock, line, how, channel, left, message)
 	local place = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
-	if not place then return publish(how, channel, FREE) end
+	if not place then return publish(how, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = not now and TURN or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= TURN then
@@ -178,6 +202,45 @@ local function handOver(lock, line, how, channel, left)
 		if give(lock, line, place, how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
-	local heard = publish(how, channel, FREE)
+	local heard = publish(how, channel, message)
 	return heard < 0 and heard or heard + PLACE * places(line)
+end
+
+-- warn tells the first place if owners are left that tell only those who listen to the lock's channel: it asks, and learns it.
+local function warn(lock, line, how, channel)
+	if outside(lock) then tell(line, first(line), how, channel, FREE) end
+end
+
+-- admit tells the readers before the first writer whose engine is alive that they may read.
+local function admit(line, how, channel)
+	local place = first(line)
+	local _, code, inbox = read(place or '', channel)
+	if code == READER or inbox and listeners(how, inbox) == 0 then tell(line, place, how, channel, FREE) end
+end
+
+-- follow tells the first place, if it is a reader's, that it may read, too: one that leaves the line may not have been told with the others.
+local function follow(line, how, channel)
+	local place = first(line)
+	for _ = 1, DEAD do
+		local _, code, inbox = read(place or '', channel)
+		if code ~= READER or publish(how, inbox, FREE) ~= 0 then return end
+		place = gone(line, place)
+	end
+end
+
+-- passes reports whether a reader with that place, or without one, would pass a writer in line whose engine is alive. The place of a dead
+-- writer goes, and the readers behind it may read: the first of them is told.
+local function passes(line, own, how, channel)
+	local alive, cleared = false, false
+	for _, place in ipairs(call('ZRANGE', line, 0, RUN - 1)) do
+		if alive or place == own then break end
+		if string.find(place, ':write ', 1, true) then
+			local _, _, inbox = read(place, channel)
+			local heard, unsure = listeners(how, inbox)
+			alive = heard > 0 or unsure
+			cleared = not alive and call('ZREM', line, place) == 1 or cleared
+		end
+	end
+	if cleared and first(line) ~= own then follow(line, how, channel) end
+	return alive
 end

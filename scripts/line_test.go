@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -179,11 +180,19 @@ func TestLine(t *testing.T) {
 				}
 			}
 		})
-		t.Run("several owners are none of ours", func(t *testing.T) {
-			b := held(t, ann+":1")
-			b.must("HSET", one, cid+":1", "1")
-			if got := b.asks(bob, 1, secret).Place(); !got.Listens {
-				t.Errorf("%+v", got)
+		t.Run("one of several owners is none of ours, or one may be", func(t *testing.T) {
+			for ours, listens := range map[int]bool{1: false, 17: false, 18: true} { // so many are looked at
+				b := held(t, ann+":1")
+				for n := 2; n <= ours; n++ {
+					b.must("HSET", one, ann+":"+strconv.Itoa(n), "1")
+				}
+				if got := b.asks(bob, 1, secret).Place(); got.Listens != listens {
+					t.Errorf("beside %d of ours: %+v", ours, got)
+				}
+				b.must("HSET", one, old+":1", "1")
+				if got := b.asks(bob, 1, secret).Place(); !got.Listens {
+					t.Errorf("beside %d of ours and one that is not: %+v", ours, got)
+				}
 			}
 		})
 		t.Run("who asks again takes the dead before it out when the owner is outside", func(t *testing.T) {

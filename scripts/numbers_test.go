@@ -106,11 +106,11 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 		})
 		t.Run("a reader's hold of nine seconds is prolonged to ten", func(t *testing.T) {
 			b := b.fresh(t)
-			keys := []string{one, scripts.HoldKey(one, "me:1")}
-			acquire := func(lease int) { b.eval(scripts.AcquireRead, keys, 0, "PUBLISH", "me:1", lease, nobody, -1) }
+			keys := []string{one, one, scripts.HoldKey(one, "me:1")}
+			acquire := func(lease int) { b.eval(scripts.AcquireRead, keys, 0, "PUBLISH", "me:1", lease, "", -1) }
 			acquire(9000)
 			acquire(10_000)
-			if left := number(t, b.must("PTTL", keys[1])); left <= 9000 {
+			if left := number(t, b.must("PTTL", keys[2])); left <= 9000 {
 				t.Errorf("the hold lasts for %d ms, want 10000 or a little less", left)
 			}
 		})

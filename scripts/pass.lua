@@ -2,12 +2,13 @@
 --   adopt      mutexes to fresh owners of this engine, which take the place of others. A fenced lock gets a block of tokens besides.
 --   detach     mutexes to owners that no engine renews, and wake the waiters: they learn how long the names stay taken. A lock that
 --              was passed before is left as it is: how long it stays taken was said then.
---   downgrade  read-write locks from a writer that has no write holds any more, but reads, to that reader, and wake all waiters:
---              other readers may enter.
+--   downgrade  read-write locks from a writer that has no write holds any more, but reads, to that reader, and wake those that wait
+--              to read.
 -- A repeated call after a lost answer finds that done.
 -- invariant: late-acquire-does-nothing, detached-name-stays
 --                 adopt                             detach                                  downgrade
--- KEYS per name   lock, counter or the lock again   lock, queue or line or the lock again   lock, the key of the reader's hold
+-- KEYS per name   lock, counter or the lock again   lock, queue or line or the lock again   lock, its line or the lock again, the
+--                                                                                           key of the reader's hold
 -- ARGV first      notAfter, block, idle             publish                                 publish
 -- ARGV per name   old, fresh, lease                 old, fresh, lease, channel or ''        old (with :write), fresh, lease, channel
 -- counter is the fencing counter of a fenced lock, queue that of a fair lock, line that of a mutex; notAfter, block and idle are as in
@@ -52,16 +53,18 @@ local function downgrade(lock, hold, writer, reader, found, lease)
 	return fault(gone, lock)
 end
 
-return each(#KEYS / 2, function(i)
-	local lock, other, at = KEYS[2 * i - 1], KEYS[2 * i], adopts and 3 * i or 4 * i - 3
+local keys = downgrades and 3 or 2
+return each(#KEYS / keys, function(i)
+	local lock, other, at = KEYS[keys * (i - 1) + 1], KEYS[keys * (i - 1) + 2], adopts and 3 * i or 4 * i - 3
 	local old, fresh, lease, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
 	local found = call('HMGET', lock, old, fresh, 'mode')
 	if found.err then return adopts and fault(found, lock) or lostor(found, lock) end
 	if adopts and found[3] then return foreign() end
 	if not found[1] and not found[2] then return -1 end
 	if downgrades then
-		local refused = downgrade(lock, other, old, fresh, found, lease)
+		local refused = downgrade(lock, KEYS[3 * i], old, fresh, found, lease)
 		if refused or not found[1] then return refused or 0 end
+		if other ~= lock and call('EXISTS', other) ~= 0 then admit(other, ARGV[1], channel) end
 		return publish(ARGV[1], channel, '1')
 	elseif adopts then
 		local token = other == lock and 1 or tokensof(other, tonumber(ARGV[2]), ARGV[3], micros)

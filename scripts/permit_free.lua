@@ -39,7 +39,7 @@ return each(#KEYS / 4, function(i)
 		end
 		-- As Redisson tells it: of one permit how many are free now, of several how many came.
 		local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
-		local leads = line ~= key and first(line)
+		local leads = line ~= key and call('EXISTS', line) ~= 0 and first(line)
 		if leads then summon(line, leads, ARGV[1], channel, sum, now) end
 		return heard
 	end)

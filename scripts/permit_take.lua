@@ -14,7 +14,7 @@ return each(#KEYS / 4, function(i)
 	local id, again, n, wants, channel = ARGV[6 * i - 1], ARGV[6 * i] == '1', tonumber(ARGV[6 * i + 1]), ARGV[6 * i + 3], ARGV[6 * i + 4]
 	local now = clock()
 	local ends = now + tonumber(ARGV[6 * i + 2])
-	local turn = line ~= key and turnOf(line, ARGV[4], wants)
+	local turn = line ~= key and (wants ~= '0' or call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
 	if n == 0 then
 		if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
 		return -1

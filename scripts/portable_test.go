@@ -99,7 +99,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 func TestAReaderThatKeepsToDeclaredKeysLeavesTheLockToOthers(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		release := func(owner string, declared int) string {
-			return b.eval(scripts.ReleaseRead, []string{one, scripts.HoldKey(one, owner)}, "PUBLISH", declared, owner, nobody)
+			return b.eval(scripts.ReleaseRead, []string{one, one, scripts.HoldKey(one, owner)}, "PUBLISH", declared, owner, nobody)
 		}
 		for _, alive := range []bool{false, true} {
 			b.must("FLUSHALL")

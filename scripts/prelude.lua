@@ -1,56 +1,11 @@
--- prelude.lua: is put before every script. Turns a refused command into a reply code (codes.go holds the table).
+-- prelude.lua: is put before every script, as far as the script uses it (scripts.go).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that arrived after its notAfter answers LATE - server milliseconds
 local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count with
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
-
--- A call in a cluster may be WIDE: its names are in several hash slots, of which a call can declare the keys of one. It declares its first
--- key. Behind its arguments stand all keys, how many they are, and this word, by which no other call with one key ends.
-local KEYS, ARGV, WIDE = KEYS, ARGV, #KEYS == 1 and ARGV[#ARGV] == 'KEYS'
-if WIDE then
-	local last = #ARGV
-	local n = tonumber(ARGV[last - 1])
-	KEYS = {}
-	for i = 1, n do KEYS[i] = ARGV[last - 2 - n + i] end
-	for i = last, last - 1 - n, -1 do ARGV[i] = nil end
-end
-
--- fault names the class of an error that call caught. What is no error is an answer that nobody expected.
-local function fault(reply, key)
-	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
-	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
-	for class, word in ipairs(faults) do
-		if string.find(reply.err, word, 1, true) then
-			if word == 'WRONGTYPE' then
-				local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
-				local found = call('TYPE', key)
-				return FAULT - 16 - (kinds[found.ok or found] or 0)
-			end
-			return FAULT - class
-		end
-	end
-	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
-	-- Of a hash slot that is moving, since Redis 8 also; of one that nobody serves.
-	for _, words in ipairs({ 'non local key', 'during rehashing of the slot', 'slot not served', 'cluster is down' }) do
-		if string.find(reply.err, words, 1, true) then return FAULT - 9 end
-	end
-	return FAULT - 8
-end
-
--- lostor reads the reply to a command about an owner that should be there: -1 when the key has another type, so that the lock is
--- gone; else the fault.
-local function lostor(reply, lock)
-	local code = fault(reply, lock)
-	if code <= FAULT - 16 then return -1 end
-	return code
-end
-
--- foreign says that the key is a hash, but not one of this kind of lock.
-local function foreign()
-	return FAULT - 16 - 5
-end
+local WIDE = #KEYS == 1 and ARGV[#ARGV] == 'KEYS' -- see keys.lua
 
 -- microseconds is the server's time.
 local function microseconds()
@@ -90,6 +45,19 @@ local function prolong(key, lease)
 	if reply ~= 1 then return fault(reply, key) end
 end
 
+-- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
+-- refused. A lost one is made anew: without it the readers that leave would free the lock. Where maxmemory must not refuse
+-- that, the script has written something before.
+local function prolonghold(key, left, lease)
+	local reply
+	if left == -2 then
+		reply = call('SET', key, '1', 'PX', lease)
+	elseif left < tonumber(lease) then
+		reply = call('PEXPIRE', key, lease)
+	end
+	if type(reply) == 'table' and reply.err then return fault(reply, key) end
+end
+
 -- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: the fields that were made are
 -- taken back, and the answer says why.
 local function bound(lock, lease, ...)
@@ -97,6 +65,20 @@ local function bound(lock, lease, ...)
 	if reply == 1 then return nil end
 	call('HDEL', lock, ...) -- unchecked: the answer is the fault in any case
 	return fault(reply, lock)
+end
+
+-- tagged is a name as Redisson puts it into the names of other keys, which are then in its hash slot.
+local function tagged(name)
+	return string.find(name, '{', 1, true) and name or '{' .. name .. '}'
+end
+
+-- none reports whether none of some keys is there, by one look for all names: those from the first on, width apart. If it is refused, or
+-- must not be, each is to be looked at.
+local function none(keys, first, width)
+	if WIDE then return false end
+	local some = {}
+	for i = first, #keys, width do some[#some + 1] = keys[i] end
+	return call('EXISTS', unpack(some)) == 0
 end
 
 -- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
@@ -144,20 +126,18 @@ local function publishCode(how, channel, code)
 	return heard
 end
 
--- whole has a step look at all keys of its name first, in one command: it is refused while they are apart, as a call is that declares them.
--- The step is told how many are there. No command of a WIDE call may have keys of two names: in Valkey 9.1 every later script of that node
--- would fail.
-local function whole(width, step)
-	return function(i)
-		local there = call('EXISTS', unpack(KEYS, width * (i - 1) + 1, width * i))
-		if type(there) == 'table' then return fault(there, KEYS[width * i]) end
-		return step(i, there)
-	end
-end
-
--- each runs one step per name; where all names answer alike, that one integer stands for all.
+-- each runs one step per name; where all names answer alike, that one integer stands for all. In a WIDE call a step looks at all keys of
+-- its name first, in one command: that is refused while they are apart, as a call is that declares them. The step is told how many there
+-- are.
 local function each(n, step)
-	if WIDE and #KEYS > n then step = whole(#KEYS / n, step) end
+	if WIDE and #KEYS > n then
+		local width, whole = #KEYS / n, step
+		step = function(i)
+			local there = call('EXISTS', unpack(KEYS, width * (i - 1) + 1, width * i))
+			if type(there) == 'table' then return fault(there, KEYS[width * i]) end
+			return whole(i, there)
+		end
+	end
 	local first = step(1)
 	if n == 1 then return first end
 	local replies, alike = { first }, true

@@ -8,12 +8,7 @@
 -- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line; GIVEN to the line; -1 not this owner's;
 --                 -2 freed, but this user may not publish; a fault
 local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
-local lined = true
-if n > 1 and not WIDE then -- one look for all names; if it is refused, one at each
-	local lines = {}
-	for i = 1, n do lines[i] = KEYS[2 * i] end
-	lined = KEYS[1] == KEYS[2] or call('EXISTS', unpack(lines)) ~= 0
-end
+local lined = how ~= 'NONE' and not none(KEYS, 2, 2)
 
 return each(n, function(i, there)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1
@@ -24,5 +19,5 @@ return each(n, function(i, there)
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
 	if there == 1 then line = nil end -- it was the lock
-	return line and handOver(lock, line, how, channel, owner) or publish(how, channel, '0')
+	return line and handOver(lock, line, how, channel, owner, FREE) or publish(how, channel, '0')
 end)

@@ -7,19 +7,29 @@
 -- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Keys of this engine are declared. Keys of
 -- others cannot be, because only the script sees the readers.
 local function holdkey(lock, owner, n)
-	local tag = string.find(lock, '{', 1, true) and lock or '{' .. lock .. '}'
-	return tag .. ':' .. owner .. ':rwlock_timeout:' .. n
+	return tagged(lock) .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
--- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
--- refused. A lost one is made anew: without it the readers that leave would free the lock. Where maxmemory must not refuse
--- that, the script has written something before.
-local function prolonghold(key, left, lease)
-	local reply
-	if left == -2 then
-		reply = call('SET', key, '1', 'PX', lease)
-	elseif left < tonumber(lease) then
-		reply = call('PEXPIRE', key, lease)
+-- channelof is the channel on which a lock becomes free for everybody.
+local function channelof(lock)
+	return 'redisson_rwlock:' .. tagged(lock)
+end
+
+-- others is for how long the readers besides this owner live: what the hold key that lives longest has left; not above 0:
+-- they are dead. nil: that cannot be told, for keys of others may be on another node, either the one that the
+-- hash slot comes from or the one that it goes to, of which Redis says that they are not local; or there is a writer, or was one.
+local function others(lock, owner)
+	local left, writes = -3, false
+	local fields = call('HGETALL', lock)
+	if fields.err then return nil end
+	for f = 1, #fields, 2 do
+		for n = fields[f] ~= owner and tonumber(fields[f + 1]) or 0, 1, -1 do
+			local ttl = call('PTTL', holdkey(lock, fields[f], n)) -- undeclared: unless the engine keeps to declared keys
+			if type(ttl) == 'table' then return nil end
+			left = math.max(left, ttl)
+		end
+		writes = writes or fields[f] == 'mode' and fields[f + 1] == 'write'
 	end
-	if type(reply) == 'table' and reply.err then return fault(reply, key) end
+	if left <= 0 and writes then return nil end
+	return left
 end

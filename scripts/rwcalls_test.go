@@ -11,12 +11,12 @@ import (
 // Who reads already is joined, unless more listen than are ours: somebody waits to write.
 func TestReadersYieldToWhoListens(t *testing.T) {
 	b := realBox(t)
-	b.listen(nobody)
-	b.listenSharded(nobody)
-	b.listenSharded(nobody)
+	b.listen(rwChannel)
+	b.listenSharded(rwChannel)
+	b.listenSharded(rwChannel)
 	others := standing("mode", "read", "java:1", "1")
 	taken := func(own int) string {
-		return b.eval(frozen(scripts.AcquireRead), readNames, 0, "PUBLISH", "me:1", hour, nobody, own)
+		return b.eval(frozen(scripts.AcquireRead), readNames, 0, "PUBLISH", "me:1", hour, "", own)
 	}
 	for own, want := range map[int]string{-1: "1", 0: "-70002", 1: "1", 2: "1"} {
 		b := b.fresh(t)
@@ -28,13 +28,14 @@ func TestReadersYieldToWhoListens(t *testing.T) {
 	for how, want := range map[string]string{"SPUBLISH": "-70002", "BOTH": "-70002", "PUBLISH": "1"} {
 		b := b.fresh(t)
 		others(b)
-		b.want(b.eval(frozen(scripts.AcquireRead), readNames, 0, how, "me:1", hour, nobody, 1), want, how)
+		b.want(b.eval(frozen(scripts.AcquireRead), readNames, 0, how, "me:1", hour, "", 1), want, how)
 	}
 	b = b.fresh(t)
 	others(b)
 	b.must("HSET", two, "mode", "read", "java:1", "1")
-	got := b.eval(frozen(scripts.AcquireRead), append(readNames[:2:2], two, scripts.HoldKey(two, "me:1")), 0, "PUBLISH",
-		"me:1", hour, "unheard", 0, "me:1", hour, nobody, 0)
+	b.listen(scripts.RWChannel(two))
+	got := b.eval(frozen(scripts.AcquireRead), append(readNames[:3:3], two, two, scripts.HoldKey(two, "me:1")), 0, "PUBLISH",
+		"me:1", hour, "", 1, "me:1", hour, "", 0)
 	b.want(got, "[1 -1]", "of two names, who listens to the channel of the second")
 }
 
@@ -61,8 +62,8 @@ func TestReadWriteCallsAboutWhatIsTaken(t *testing.T) {
 			args   []any
 			want   string
 		}{
-			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, nobody, -1}, c.read},
-			{scripts.AcquireWrite, names, []any{0, "me:1:write", hour}, c.write},
+			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, c.read},
+			{scripts.AcquireWriteInLine, unfenced, []any{0, "PUBLISH", "me:1:write", hour, 77}, c.write},
 		} {
 			t.Run(call.script.Name+" of what is "+name, func(t *testing.T) {
 				b := b.fresh(t)
@@ -90,8 +91,9 @@ func TestReadWriteCallsAboutWhatIsNotMine(t *testing.T) {
 			args   []any
 		}{
 			{scripts.ReleaseRead, readNames, []any{"PUBLISH", 0, "me:1", nobody}},
-			{scripts.ReleaseWrite, names, []any{"PUBLISH", "me:1:write", nobody}},
-			{scripts.RenewRead, readNames, []any{"PUBLISH", "me:1", hour, nobody}},
+			{scripts.ReleaseWrite, unfenced, []any{"PUBLISH", "me:1:write", nobody}},
+			{scripts.RenewRead, holdNames, []any{"me:1", hour}},
+			{scripts.ConfirmRead, readNames, []any{"PUBLISH", "me:1", hour, nobody}},
 			{scripts.Downgrade, readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody}},
 			{scripts.Renew, names, []any{"me:1:write", hour}},
 			{scripts.Confirm, unfenced, []any{"PUBLISH", "me:1:write", hour, nobody}},
@@ -118,7 +120,7 @@ func TestReadersWhoLeave(t *testing.T) {
 		}
 	}
 	release := func(b *box, owner string) string {
-		return b.eval(scripts.ReleaseRead, []string{one, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, nobody)
+		return b.eval(scripts.ReleaseRead, []string{one, one, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, nobody)
 	}
 	t.Run("the lock ends with the longest of the others", func(t *testing.T) {
 		b := b.fresh(t)
@@ -155,7 +157,7 @@ func TestReadersWhoLeave(t *testing.T) {
 		b := b.fresh(t)
 		b.must("HSET", two, "mode", "read", "me:1", "1", "java:1", "1")
 		b.must("SET", scripts.HoldKey(two, "java:1"), "1", "PX", "600000")
-		b.want(b.eval(scripts.ReleaseRead, []string{two, scripts.HoldKey(two, "me:1")}, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
+		b.want(b.eval(scripts.ReleaseRead, []string{two, two, scripts.HoldKey(two, "me:1")}, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
 		b.stands(two, "java:1=1", "mode=read")
 	})
 	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
@@ -184,7 +186,7 @@ func TestReadersWhoLeave(t *testing.T) {
 	t.Run("a writer that reads goes on to read", func(t *testing.T) {
 		b := b.fresh(t)
 		standing("mode", "write", "me:1", "1", "me:1:write", "1")(b)
-		b.want(b.eval(scripts.ReleaseWrite, names, "PUBLISH", "me:1:write", nobody), "0", "release_write")
+		b.want(b.eval(scripts.ReleaseWrite, unfenced, "PUBLISH", "me:1:write", nobody), "0", "release_write")
 		b.stands(one, "me:1=1", "mode=read")
 	})
 }

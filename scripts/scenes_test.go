@@ -35,7 +35,8 @@ var (
 	names     = []string{one}
 	nobody    = scripts.LockChannel("nobody")
 	counter   = scripts.TokenKey(one)
-	readNames = []string{one, scripts.HoldKey(one, "me:1")}
+	readNames = []string{one, scripts.LineKey(one), scripts.HoldKey(one, "me:1")}
+	holdNames = []string{one, readNames[2]}
 )
 
 var lockScenes = []scene{
@@ -72,11 +73,29 @@ func givenAway(o *outcome) {
 	}
 }
 
+// givenToWrite does that for a read-write lock.
+func givenToWrite(o *outcome) {
+	o.Helper()
+	if _, given := o.reply.Given(); given {
+		o.want(o.must("HGET", one, "mode"), "write", "the mode")
+		o.want(o.must("HEXISTS", one, bob+":2:write"), "1", "the field of the first in line")
+	}
+}
+
 // lined has an owner stand in line besides. Whoever listens to nobody's channel hears what is for it.
 func lined(setup func(*box), owner string) func(*box) {
 	return func(b *box) {
 		setup(b)
 		b.must("ZADD", lineNames[1], "1", owner+" 77")
+		b.must("PEXPIRE", lineNames[1], "1800000")
+	}
+}
+
+// firstToRead has me:1 stand in line to read, before a writer.
+func firstToRead(setup func(*box)) func(*box) {
+	return func(b *box) {
+		setup(b)
+		b.must("ZADD", lineNames[1], "1", "me:1 0", "2", bob+":2:write 77")
 		b.must("PEXPIRE", lineNames[1], "1800000")
 	}
 }
@@ -115,19 +134,26 @@ func adopted(o *outcome) {
 }
 
 var rwScenes = []scene{
-	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read beside another", scripts.AcquireRead, standing("mode", "read", "java:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read again", scripts.AcquireRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
 	{"read again without its key", scripts.AcquireRead, standing("mode", "read", "me:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, nobody, -1}, gives(1, "me:1", readNames[1])},
-	{"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
-	{"write again", scripts.AcquireWrite, standing("mode", "write", "me:1:write", "1"), names, []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
-	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
-		[]any{"PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[1])},
-	{"renew a reader without its key", scripts.RenewRead, standing("mode", "read", "me:1", "1"), readNames,
-		[]any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1", readNames[1])},
+		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+	{"write", scripts.AcquireWrite, nil, lineNames[:1], []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
+	{"write in line", scripts.AcquireWriteInLine, lined(func(*box) {}, "me:1:write"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
+	{"write again", scripts.AcquireWriteInLine, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
+	{"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
+		[]any{0, "PUBLISH", "me:1", hour, -77, -1}, gives(1, "me:1", readNames[2])},
+	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), holdNames,
+		[]any{"me:1", hour}, gives(1, "me:1", readNames[2])},
+	{"confirm a reader without its key", scripts.ConfirmRead, standing("mode", "read", "me:1", "1"), readNames,
+		[]any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1", readNames[2])},
+	{"release the last reader to the line", scripts.ReleaseReadFromLine, lined(reading(standing("mode", "read", "me:1", "1"), "me:1"), bob+":2:write"), readNames,
+		[]any{"PUBLISH", 0, "me:1", nobody, -1}, givenToWrite},
+	{"release a writer to the line", scripts.ReleaseWriteFromLine, lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write"), lineNames[:2],
+		[]any{"PUBLISH", "me:1:write", nobody, 77}, givenToWrite},
 	{"release the last reader", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
 			frees("me:1")(o)
@@ -144,12 +170,12 @@ var rwScenes = []scene{
 		}},
 	{"release a reader beside a dead one", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1", "java:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody}, frees("me:1")},
-	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
-	{"release a writer that reads", scripts.ReleaseWrite, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), names,
+	{"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
+	{"release a writer that reads", scripts.ReleaseWrite, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), lineNames[:2],
 		[]any{"PUBLISH", "me:1:write", nobody}, frees("me:1:write")},
 	{"downgrade", scripts.Downgrade, standing("mode", "write", "me:1:write", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
 		func(o *outcome) {
-			gives(0, "me:1", readNames[1])(o)
+			gives(0, "me:1", readNames[2])(o)
 			if o.granted(0) {
 				o.hasNot("me:1:write")
 				o.want(o.must("HGET", one, "mode"), "read", "the mode")
@@ -157,13 +183,13 @@ var rwScenes = []scene{
 		}},
 	{"downgrade a writer that reads", scripts.Downgrade, reading(standing("mode", "write", "me:1:write", "1", "me:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", "me:1:write", "me:1", hour, nobody}, func(o *outcome) {
-			gives(0, "me:1", readNames[1])(o)
+			gives(0, "me:1", readNames[2])(o)
 			if o.granted(0) {
 				o.hasNot("me:1:write")
 			}
 		}},
 	{"downgrade again", scripts.Downgrade, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", "me:1:write", "me:1", hour, nobody},
-		gives(0, "me:1", readNames[1])},
+		gives(0, "me:1", readNames[2])},
 }
 
 var fairKeys = []string{one, scripts.FairQueue(one), scripts.FairDeadlines(one), scripts.FairAlive(one), scripts.ClaimsKey(one)}

@@ -3,8 +3,9 @@
 // Each thing that is done has one .lua file, which begins with its keys, arguments and replies, for each of its verbs. A script takes
 // many names in one call. It answers one integer if the result is the same for all names, else one integer per name (codes.go).
 //
-// This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua is put before every
-// script, and line.lua, claim.lua, tokens.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those that use them. keys.go makes the names of keys and channels by
+// This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua and
+// faults.lua are put before every script, and line.lua, claim.lua, tokens.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those
+// that use them (compose.go). keys.go makes the names of keys and channels by
 // Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
 //
 // The package is internal to the engine: it may change with any release.
@@ -14,10 +15,9 @@ import (
 	_ "embed"
 	"regexp"
 	"slices"
-	"strings"
 )
 
-// KeysBehind is the last argument of a call that has its keys behind its arguments (prelude.lua).
+// KeysBehind is the last argument of a call that has its keys behind its arguments (keys.lua).
 const KeysBehind = "KEYS"
 
 // Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
@@ -28,6 +28,12 @@ type Script struct {
 
 //go:embed prelude.lua
 var prelude string
+
+//go:embed faults.lua
+var faults string
+
+//go:embed keys.lua
+var keys string
 
 //go:embed acquire.lua
 var acquire string
@@ -83,32 +89,6 @@ var fairLeave string
 //go:embed rights.lua
 var rights string
 
-// made is the script of a verb: texts behind prelude.lua, the last of which is told the verb. A file that does several things asks for it.
-func made(verb string, texts ...string) Script {
-	last := len(texts) - 1
-	return Script{verb, withCalled(prelude+strings.Join(texts[:last], ""), "local VERB = '"+verb+"'\n"+texts[last])}
-}
-
-// withCalled is body behind those functions of text that are called: Lua makes each function anew in every call of a script.
-func withCalled(text, body string) string {
-	parts := []string{body} // the last first
-	for {
-		at := strings.LastIndex(text, "\nlocal function ") + 1
-		if at == 0 {
-			parts = append(parts, text)
-			slices.Reverse(parts)
-			return strings.Join(parts, "")
-		}
-		function, behind, _ := strings.Cut(text[at:], "\nend\n")
-		call := function[len("local function ") : strings.IndexByte(function, '(')+1]
-		parts = append(parts, behind)
-		if slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(part, call) }) {
-			parts = append(parts, text[at:len(text)-len(behind)])
-		}
-		text = text[:at]
-	}
-}
-
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
 // frees that owner and no later one, however often it is sent.
 var (
@@ -131,12 +111,16 @@ var Leader = made("leader", leader)
 
 // The scripts of the read-write lock. A writer is renewed and confirmed by those of the reentrant lock.
 var (
-	AcquireRead  = made("acquire_read", rw, acquireRW)
-	AcquireWrite = made("acquire_write", acquireRW)
-	ReleaseRead  = made("release_read", rw, releaseRW)
-	ReleaseWrite = made("release_write", releaseRW)
-	RenewRead    = made("renew_read", rw, renew)
-	Downgrade    = made("downgrade", rw, pass)
+	AcquireRead          = made("acquire_read", line, rw, acquireRW)
+	AcquireWrite         = made("acquire_write", line, rw, acquireRW)
+	AcquireWriteInLine   = made("acquire_write_in_line", line, rw, acquireRW)
+	ReleaseRead          = made("release_read", line, rw, releaseRW)
+	ReleaseReadFromLine  = made("release_read_from_line", line, rw, releaseRW)
+	ReleaseWrite         = made("release_write", line, rw, releaseRW)
+	ReleaseWriteFromLine = made("release_write_from_line", line, rw, releaseRW)
+	RenewRead            = made("renew_read", rw, renew)
+	ConfirmRead          = made("confirm_read", line, rw, renew)
+	Downgrade            = made("downgrade", line, rw, pass)
 )
 
 // The scripts of the fair lock, besides Renew and Inspect.

@@ -140,20 +140,29 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"EXISTS HSET PEXPIRE":            {"acquire", scripts.Acquire, nil, names, []any{0, "me:1", hour}, nil},
 		"TIME PTTL GET SET HSET PEXPIRE": {"acquire fenced", scripts.AcquireFenced, nil, []string{one, counter}, []any{0, 64, 0, "me:1", hour}, nil},
 		"TIME PTTL HSET PEXPIRE ZREM":    {"acquire in line", scripts.AcquireInLine, nil, lineNames, []any{0, 64, 0, "PUBLISH", "me:1", hour, 77}, nil},
-		"HDEL ZRANGE PUBLISH":            {"release", scripts.Release, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, nil},
+		"EXISTS HDEL PUBLISH":            {"release", scripts.Release, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, nil},
 		"TIME PTTL HMGET ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line", scripts.AcquireInLine, lined(standing("me:1", "1"), ann+":1"), lineNames,
 			[]any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
-		"HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
+		"EXISTS HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
 			lined(standing("me:1", "1"), bob+":2")(b)
 			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)+b.serverMillis()), "since")
 			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		}, lineNames[:2], []any{"PUBLISH", "me:1", channel}, nil},
-		"HEXISTS PEXPIRE":                                           {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
-		"HMGET HSET HDEL PEXPIRE PUBLISH":                           {"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, nil},
-		"HEXISTS PEXPIRE PUBSUB ZCARD":                              {"confirm", scripts.Confirm, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", hour, nobody}, nil},
-		"HMGET PTTL HSET PEXPIRE":                                   {"write", scripts.AcquireWrite, nil, names, []any{0, "me:1:write", hour}, nil},
-		"HGET HLEN DEL PUBLISH":                                     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), names, []any{"PUBLISH", "me:1:write", nobody}, nil},
-		"HGET HLEN DEL DEL PUBLISH":                                 {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
+		"HEXISTS PEXPIRE":                  {"renew", scripts.Renew, standing("me:1", "1"), names, []any{"me:1", hour}, nil},
+		"HMGET HSET HDEL PEXPIRE PUBLISH":  {"detach", scripts.Detach, standing("me:1", "1"), unfenced, detaching, nil},
+		"HEXISTS PEXPIRE PUBSUB EXISTS":    {"confirm", scripts.Confirm, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", hour, nobody}, nil},
+		"EXISTS HMGET PTTL PEXPIRE":        {"write again", scripts.AcquireWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:1], []any{0, "me:1:write", hour}, nil},
+		"EXISTS HGET HLEN DEL PUBLISH":     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, nil},
+		"EXISTS HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
+		"EXISTS HMGET PTTL EXISTS ZRANGE PTTL SET HSET PEXPIRE ZREM ZRANGE": {"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
+			[]any{0, "PUBLISH", "me:1", hour, -77, -1}, nil},
+		"EXISTS HMGET PTTL ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line to read", scripts.AcquireRead, lined(standing("mode", "write", ann+":1:write", "1"), ann+":2:write"), readNames,
+			[]any{0, "PUBLISH", "me:1", hour, -77, -1}, nil},
+		"EXISTS HGET HLEN DEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release a writer to the line", scripts.ReleaseWrite, func(b *box) {
+			lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write")(b)
+			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)+b.serverMillis()), "since")
+			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
+		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
 		"TIME LINDEX PTTL LINDEX LINDEX LINDEX HSET PEXPIRE LINDEX": {"ask for a free fair lock", scripts.FairAsk, nil, fairKeys, asking(1, "NEW", 1, 1), nil},
 	} {
 		b := b.fresh(t)

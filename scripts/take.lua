@@ -21,7 +21,7 @@ return each(#KEYS / 3, function(i)
 	if before then return before end
 	local free, bad = number(semaphore)
 	if not free then return bad end
-	local turn = line ~= semaphore and turnOf(line, ARGV[3], wants)
+	local turn = line ~= semaphore and (wants ~= '0' or call('EXISTS', line) ~= 0) and turnOf(line, ARGV[3], wants)
 	local taken = 0
 	if not turn or not turn.others then
 		for want, some in string.gmatch(callers, '(%d+)x(%d+)') do

@@ -53,6 +53,7 @@ func TestAnswersThatNobodyExpected(t *testing.T) {
 		{"acquire", "HSET", "0"}, {"acquire", "HSET", "{ ok = 'OK' }"}, {"acquire", "PEXPIRE", "0"}, {"acquire again", "PEXPIRE", "0"}, {"acquire fenced", "HSET", "0"}, {"acquire fenced", "HSET", "2"},
 		{"acquire fenced again", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "0"}, {"renew", "PEXPIRE", "2"}, {"confirm", "PEXPIRE", "0"}, {"adopt", "HDEL", "0"}, {"adopt", "PEXPIRE", "0"}, {"release", "HDEL", "2"},
 		{"release the last reader", "DEL", "0"}, {"release a reader beside another", "HDEL", "0"}, {"release a writer", "DEL", "0"},
+		{"release the last reader to the line", "DEL", "0"}, {"release a writer to the line", "DEL", "0"}, {"write in line", "PEXPIRE", "0"}, {"read in line", "PEXPIRE", "0"},
 		{"release a writer that reads", "HDEL", "0"}, {"downgrade", "HDEL", "0"}, {"ask for a free fair lock", "HSET", "0"},
 	} {
 		for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes) {

@@ -40,7 +40,7 @@ func TestAnswerTimeScenes(t *testing.T) {
 			after 20ms
 			c locks lease 300ms              -> confirm read 2 300ms
 			after 180ms
-			answer 2                         -> subscribe redisson_rwlock:{stock}
+			answer 2                         -> subscribe redisson_rwlock:{stock}:wheellock:u
 			alarm                            -> 75ms`},
 	} {
 		t.Run(s.name, func(t *testing.T) { playScene(t, s.kind, s.text) })

@@ -19,15 +19,15 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 		return false
 	}
 	l.again = false
-	g, op, id := &l.lease, l.ops(w.Write).acquire, uint64(0)
+	g := &l.lease
 	if rw := l.contest.rw; rw != nil {
-		if g = rw.vacant(l, now, w); g == nil {
+		rw.yields = l.yields(now, w)
+		if g = rw.vacant(l); g == nil {
 			l.askToJoin(now, fx)
 			return true
 		}
-	} else {
-		op, id = l.question(w)
 	}
+	inLine, id := l.joinsLine(w)
 	if id == 0 {
 		l.cfg.LastID++
 		id = l.cfg.LastID
@@ -37,17 +37,19 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 		lease = l.need()
 	}
 	g.ask(id, lease, w.Watch, w.Write)
-	l.sendAcquire(op, g, w.takes(lease), fx)
+	g.inLine = inLine
+	l.sendAcquire(g, w.takes(lease), fx)
 	return true
 }
 
-// question is the operation of the next acquire for w, and its owner id; 0: a fresh one. While a place stands, its owner id is used.
-func (l *Lock) question(w *Waiter) (op Op, id uint64) {
+// joinsLine reports whether the next acquire for w is to leave a place in line if it is refused, and its owner id; 0: a fresh one. While a
+// place stands, its owner id is used.
+func (l *Lock) joinsLine(w *Waiter) (joins bool, id uint64) {
 	r := l.contest.rivals
 	if l.Kind.InLine() && (r.claim.id != 0 || r.inbox.state == subscribed && !w.Try) {
-		return AcquireInLine, r.claim.id
+		return true, r.claim.id
 	}
-	return l.ops(true).acquire, 0
+	return false, 0
 }
 
 // repeatAcquire sends an acquire again that got no answer, under the same owner id: the script does nothing if that owner has the lock. If
@@ -63,33 +65,25 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 		return
 	}
 	l.again = false
-	op := l.ops(g.write).acquire
-	if l.Kind.InLine() && l.contest.rivals.claim.asked == g.ID {
-		op = AcquireInLine
-	}
-	if rw := l.contest.rw; rw != nil {
-		rw.yieldsToWriters = false
-	}
 	g.askFor(w)
-	l.sendAcquire(op, g, w.takes(g.Lease), fx)
+	l.sendAcquire(g, w.takes(g.Lease), fx)
 }
 
 // sendAcquire sends an acquire of g.
-func (l *Lock) sendAcquire(op Op, g *Lease, lease time.Duration, fx *Effects) {
+func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
-	c := l.send(op, g.ID, lease, fx)
-	switch op {
-	case AcquireInLine:
-		code := l.placeCode(g.ID)
-		if l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
+	op, code, rw := l.ops(g.write).acquire, int64(0), l.contest.rw
+	if g.inLine {
+		if code = l.placeCode(g.ID); l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
 			code = -code
 		}
-		c.Args = PlaceArgs{Code: code}.Args()
-		of := &l.contest.rivals.claim
-		of.asked = g.ID
-		g.Ends = max(g.Ends, of.ends)
-	case AcquireRead:
-		c.Args = AcquireReadArgs{l.contest.rw.yieldsToWriters, l.contest.rivals.ownSubscriptions()}.Args()
+		if g.Ends = max(g.Ends, l.contest.rivals.claim.ends); rw == nil {
+			op = AcquireInLine
+		}
+	}
+	c := l.send(op, g.ID, lease, fx)
+	if c.Args = (PlaceArgs{Code: code}).Args(); op == AcquireRead {
+		c.Args = AcquireReadArgs{Code: code, Yields: rw.yields}.Args()
 	}
 }
 
@@ -116,13 +110,8 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
 	case q.fair != nil:
 		q.fair.pauseInQueue(l, now, sleep, fx)
-	case l.Kind.InLine():
-		r.waitInLine(&l.Entry, l.cfg, fx)
 	default:
-		r.subscribe(&l.Entry, nil, fx)
-	}
-	if rw := l.contest.rw; rw != nil && rw.yieldsToWriters { // else another owner has the name, whatever this process believes of its readers
-		l.pauseForWriters(now)
+		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
 }
 

@@ -64,12 +64,14 @@ type claim struct {
 	sent    Time   // when the last acquire left that was answered "it stands"
 	ends    Time   // when Redis has surely forgotten it, if nobody else keeps the line
 	epoch   uint32 // of the link, when that acquire was asked for
-	asked   uint64 // the owner id of the last acquire in line
-	doubted uint64 // the owner id of the last one that got no answer
+	doubted uint64 // the owner id of the last acquire in line that got no answer
+	write   bool   // it is a writer's
 }
 
 // acceptsGift reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
-func (w *Waiter) acceptsGift() bool { return w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try }
+func (w *Waiter) acceptsGift() bool {
+	return w.Write && w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try
+}
 
 // endClaim ends the claim of an owner id with a release that is still to be sent: it was freed by force, or a copy of an acquire may still
 // arrive. False: there is no such release.
@@ -88,7 +90,7 @@ func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
 		return
 	}
 	cl := &r.claim
-	cl.id, cl.code, cl.sent, cl.epoch = asked.ID, code, asked.Sent, asked.Epoch
+	cl.id, cl.code, cl.sent, cl.epoch, cl.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
 	cl.ends = now + giftTime + 2*margin(giftTime)
 }
 
@@ -110,12 +112,12 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	if l.traits().fenced || g.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
 		l.again = g.phase != ours && w != nil
 		return false
 	}
-	acquire := Command{Op: AcquireInLine, ID: c.id, Lease: giftTime, Sent: c.sent, Epoch: c.epoch}
+	acquire := Command{Op: l.ops(true).acquire, ID: c.id, Lease: giftTime, Sent: c.sent, Epoch: c.epoch}
 	g.ask(c.id, w.Lease, w.Watch, true)
 	g.phase, g.Ends = ours, now+giftTime+2*margin(giftTime)
 	if f != nil {
@@ -133,12 +135,13 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 
 // abandonClaim has a place or a claim removed if no waiter wants it any more.
 func (l *Lock) abandonClaim(now Time) {
-	r := l.contest.rivals
-	if r.claim.id == 0 || l.lease.phase != free || l.contest.queue.lasting() > 0 {
+	cl, q := &l.contest.rivals.claim, &l.contest.queue
+	if cl.id == 0 || l.leaseOf(cl.id) != nil || q.lasting() > 0 && (q.head.Write == cl.write || q.fair != nil) {
 		return
 	}
 	if l.Kind.InLine() { // the place of a fair lock that is given up takes its claim along
-		r.orphans.add(orphan{id: r.claim.id, op: ReleaseFromLine, at: now, ends: r.claim.ends})
+		op := l.releaseOp(cl.write, true)
+		l.contest.rivals.orphans.add(orphan{id: cl.id, op: op, inLine: true, at: now, ends: cl.ends})
 	}
-	r.claim.id = 0
+	cl.id = 0
 }

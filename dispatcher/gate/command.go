@@ -25,6 +25,11 @@ type Command struct {
 	Asking bool  // a node redirected it, for this one time, to a node that does not serve the name yet; the dispatcher's
 }
 
+// inLine reports whether a command is an acquire that gets a place in line if it is refused.
+func (c *Command) inLine() bool {
+	return (c.Op == AcquireInLine || c.Op == AcquireRead || c.Op == AcquireWrite) && c.Args.Place().Code != 0
+}
+
 // ran reports whether the script ran and Reply is its answer.
 func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderReplicated }
 
@@ -80,7 +85,7 @@ type Args struct {
 // ReleaseArgs are those of every release: of mutexes, readers, writers and fair locks.
 type ReleaseArgs struct {
 	Owner     string // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
-	Code      int64  // ReleaseFromLine: the code of the place that is given up
+	Code      int64  // the code of the place that is given up; 0: there is none
 	Successor uint64 // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
 }
 
@@ -89,9 +94,9 @@ func (a Args) Release() ReleaseArgs {
 	return ReleaseArgs{Owner: a.text, Code: a.n, Successor: a.number}
 }
 
-// PlaceArgs are those of an AcquireInLine.
+// PlaceArgs are those of the acquires that may get a place in line.
 type PlaceArgs struct {
-	Code int64 // the message that is published when a release gives the lock to the place; negative: none does, and it is only woken
+	Code int64 // the message that is published when a release gives the lock to the place; negative: none does, and it is only woken; 0: no place
 }
 
 func (p PlaceArgs) Args() Args  { return Args{n: p.Code} }
@@ -107,17 +112,20 @@ func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
 
 // AcquireReadArgs are those of an AcquireRead.
 type AcquireReadArgs struct {
-	Yields bool  // the readers let other listeners of the channel come first
-	Own    int64 // how many listeners are this engine's
+	Code   int64 // as in PlaceArgs; negative or 0
+	Yields int64 // to whom the readers leave a lock that others read: YieldsToNobody, YieldsInLine, or to any but so many listeners
 }
 
-func (a AcquireReadArgs) Args() Args {
-	if !a.Yields {
-		return Args{}
-	}
-	return Args{number: 1, n: a.Own}
+// To whom readers leave a lock that others read.
+const (
+	YieldsToNobody = -2
+	YieldsInLine   = -1 // to writers before them in line
+)
+
+func (a AcquireReadArgs) Args() Args { return Args{n: a.Code, number: uint64(a.Yields)} }
+func (a Args) AcquireRead() AcquireReadArgs {
+	return AcquireReadArgs{Code: a.n, Yields: int64(a.number)}
 }
-func (a Args) AcquireRead() AcquireReadArgs { return AcquireReadArgs{Yields: a.number == 1, Own: a.n} }
 
 // FairAskArgs are those of a FairAsk. The command's ID is the place that asks for the lock; 0: none does.
 type FairAskArgs struct {

@@ -13,7 +13,7 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}
-	for _, a := range []AcquireReadArgs{{}, {Yields: true}, {Yields: true, Own: 1}} {
+	for _, a := range []AcquireReadArgs{{}, {Yields: YieldsToNobody}, {Code: -1, Yields: YieldsInLine}, {Yields: 1}} {
 		if got := a.Args().AcquireRead(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}

@@ -24,6 +24,9 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.trackOrphan(g, c.Sent)
 		l.notePlace(now, c)
 		l.refused(now, c.Sent, ttl, g.ID, fx)
+		if rw := l.contest.rw; rw != nil && rw.yields >= 0 && !c.Reply.Place().Stands { // else another tells us
+			l.pauseForWriters(now)
+		}
 		l.joinLine(now, c)
 	default:
 		g.declined()
@@ -72,7 +75,7 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	r.last.Outcome = Outcome{Why: Taken}
 	if l.contest.rw != nil {
 		r.noteFound(now, true)
-		r.streak, r.outside = now, 0
+		r.streak, r.outside, r.standing = now, 0, false
 	} else {
 		r.noteOurs(now, l.cfg)
 	}

@@ -117,8 +117,9 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 		l.send(Detach, g.ID, stay, fx)
 		return
 	}
-	c := l.send(l.releaseOp(g.ID, g.write, g.Unsure != 0), g.ID, 0, fx)
-	c.Args = l.releaseArgs(c.Op, g.ID, "")
+	leaves := g.mayBeInLine()
+	c := l.send(l.releaseOp(g.write, leaves), g.ID, 0, fx)
+	c.Args = l.releaseArgs(leaves, g.ID, "")
 	if f != nil {
 		f.addSuccessor(l, c)
 	}
@@ -185,7 +186,7 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	if o == nil {
 		return false
 	}
-	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(o.op, o.id, o.owner)
+	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(o.inLine, o.id, o.owner)
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
 	return true

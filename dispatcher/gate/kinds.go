@@ -16,7 +16,7 @@ var channels = [...]func(name string) string{
 
 // InLine reports whether engines that wait for such a name stand in a line in Redis.
 func (k Kind) InLine() bool {
-	return k == MutexKind || k == FencedKind || k == SemaphoreKind || k == PermitKind
+	return k == MutexKind || k == FencedKind || k == RWKind || k == SemaphoreKind || k == PermitKind
 }
 
 // NewEntry makes the entry and the machine of a name.

@@ -45,6 +45,7 @@ type Lease struct {
 	writer    bool // it was taken for a writer, as every lease of a mutex is
 	write     bool // in Redis it is a writer's, unless it is torn
 	torn      bool // a downgrade got no answer: it may be a reader's
+	inLine    bool // one of its acquires could get a place in line
 }
 
 // ask begins a lease under a fresh owner id.
@@ -212,8 +213,11 @@ func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 //  2. The acquire is sent again and granted. Later a release frees the lock.
 //  3. The copy arrives and takes the lock, for nobody.
 func (l *Lease) orphan(release Op) orphan {
-	return orphan{id: l.ID, op: release, at: l.Unsure, ends: l.Ends}
+	return orphan{id: l.ID, op: release, inLine: l.mayBeInLine(), at: l.Unsure, ends: l.Ends}
 }
+
+// mayBeInLine reports whether the owner id may have a place in line, or get one.
+func (l *Lease) mayBeInLine() bool { return l.inLine && l.Unsure != 0 }
 
 // The holds of a lease are a list, because readers may have thousands. Only a renewal and the end of a hold's own time walk through all.
 

@@ -44,7 +44,7 @@ func (l *Lock) placeCode(id uint64) int64 {
 
 // unanswered records that an acquire got no answer. Its owner id may have come into line by it, so its code proves nothing any more.
 func (c *claim) unanswered(asked *Command) {
-	if asked.Op != AcquireInLine {
+	if !asked.inLine() {
 		return
 	}
 	c.doubted = asked.ID
@@ -56,7 +56,7 @@ func (c *claim) unanswered(asked *Command) {
 // notePlace records what an acquire that was refused says about our place in line. If it says that there is none, an earlier place may
 // stand as before.
 func (l *Lock) notePlace(now Time, asked *Command) {
-	if asked.Op != AcquireInLine {
+	if !asked.inLine() {
 		return
 	}
 	r, place := l.contest.rivals, asked.Reply.Place()
@@ -94,7 +94,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 //  1. A TryLock asks while the inbox of earlier waiters is still heard. A caller comes that waits.
 //  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.
 func (l *Lock) joinLine(now Time, asked *Command) {
-	if r := l.contest.rivals; asked.Op != AcquireInLine && r.inbox.state == subscribed {
+	if r := l.contest.rivals; !asked.inLine() && r.inbox.state == subscribed {
 		l.hinted(now, r.heedAt)
 	}
 }
@@ -120,7 +120,7 @@ func (r *rivals) isInbox(channel string) bool {
 
 // notified handles the messages in the inbox.
 func (l *Lock) notified(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGift(now, news, fx) && l.lease.phase != ours {
+	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.contest.rw != nil || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		at := r.heedAt
 		if news.N == news.ones {

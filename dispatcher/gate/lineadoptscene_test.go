@@ -17,21 +17,30 @@ func TestLineAdoptScenes(t *testing.T) {
 			answer not-mine                  -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 3.074s`,
 		"an adopted lock that is given to our own place at its release": claimed + `
-			c locks adopts x:9               -> adopt 3 x:9 3s
-			answer 1                         -> c: granted until 2.97s
-			c unlocks                        -> b: granted until 2.97s, handed on; c ok: granted
-			b unlocks                        -> release 3
+			c locks adopts x:9 watch 4s      -> adopt 3 x:9 4s
+			answer 1                         -> c: granted until 3.96s
+			c unlocks                        -> release 3
 			d locks
 			given 2
-			answer given 0                   -> b ok: granted; acquire in line 2 3s n 1002
-			answer 1                         -> d: granted until 2.97s`,
-		"an adopted lock that is given to our own place, which nobody wants any more": claimed + `
+			answer given 0                   -> c ok: granted; acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"an adopted lock that is handed on to who waits in line, whose place is given up": claimed + `
 			c locks adopts x:9               -> adopt 3 x:9 3s
 			answer 1                         -> c: granted until 2.97s
-			c unlocks                        -> b: granted until 2.97s, handed on; c ok: granted
+			c unlocks                        -> b: granted until 2.97s, handed on; c ok: granted; release from line 2 n 1002
+			b unlocks
+			d locks
+			answer not-mine                  -> release 3
+			answer 1                         -> b ok: granted`,
+		"and given to that place if it cannot be given up in time": claimed + `
+			c locks adopts x:9               -> adopt 3 x:9 3s
+			answer 1                         -> c: granted until 2.97s
+			c unlocks                        -> b: granted until 2.97s, handed on; c ok: granted; release from line 2 n 1002
+			again OOM
 			b unlocks                        -> release 3
-			answer given 0                   -> b ok: granted; release from line 2 n 1002
 			given 2
+			answer given 0                   -> b ok: granted
+			after 20ms                       -> (17ms) release from line 2 n 1002
 			answer 0`,
 		"an adopted lock that vanished leaves the place as it is": claimed + `
 			c locks adopts x:9               -> adopt 3 x:9 3s

@@ -85,7 +85,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true`,
 		"an owner that is freed by force, and is to be released once more at its time": orphaned + `
-			force u:2 2                      -> release from line 2 u:2 n 1002
+			force u:2 2                      -> release 2 u:2
 			answer not-mine                  -> force ok: lost
 			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002`,
 		"a place is released for as long as it may stand": claimed + `

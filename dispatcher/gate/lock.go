@@ -212,18 +212,18 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 	return orphan
 }
 
-// releaseOp is the operation that releases this owner id. unsure: it may have a place in line, or get one.
-func (l *Lock) releaseOp(id uint64, write, unsure bool) Op {
-	if unsure && l.Kind.InLine() && id != 0 && l.contest.rivals.claim.asked == id {
+// releaseOp is the operation that releases a writer or a reader. inLine: it may have a place in line, or get one.
+func (l *Lock) releaseOp(write, inLine bool) Op {
+	if inLine && l.contest.rw == nil {
 		return ReleaseFromLine
 	}
 	return l.ops(write).release
 }
 
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
-func (l *Lock) releaseArgs(op Op, id uint64, owner string) Args {
+func (l *Lock) releaseArgs(inLine bool, id uint64, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
-	if op == ReleaseFromLine {
+	if inLine {
 		a.Code = l.placeCode(id)
 	}
 	return a.Args()
@@ -232,7 +232,7 @@ func (l *Lock) releaseArgs(op Op, id uint64, owner string) Args {
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
 func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
-		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.ID, g.writer, true)))
+		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.writer, g.mayBeInLine())))
 	}
 	g.Unsure = 0
 }

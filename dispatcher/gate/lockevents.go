@@ -247,9 +247,12 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 			f.grantedInVain(l, now, id)
 		}
 		r := l.ownRivals()
-		op := l.releaseOp(id, write, true)
-		r.forgetClaim(id)
-		r.orphans.add(orphan{owner: owner, id: id, op: op, at: now, ack: ack})
+		claimed := r.claim.id == id && r.claim.write == write // a reader and a writer of that number are two owners
+		inLine := id != 0 && l.Kind.InLine() && (claimed || g != nil && g.inLine)
+		if claimed {
+			r.forgetClaim(id)
+		}
+		r.orphans.add(orphan{owner: owner, id: id, op: l.releaseOp(write, inLine), inLine: inLine, at: now, ack: ack})
 	}
 	l.advance(now, fx)
 }

@@ -88,15 +88,15 @@ var Operations = [Ops]Operation{
 
 	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
 	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "owner lease lockChannel", gives: counted, Ours: true, extends: true},
-	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease nothing", gives: granted, Ours: true, extends: true},
+	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Keys: "name hold", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
 	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, extends: true},
 	ConfirmRead: {
-		Name: "confirm read", Script: &scripts.RenewRead, Head: "publish", Keys: "name hold", Args: "owner lease rwChannel",
+		Name: "confirm read", Script: &scripts.ConfirmRead, Head: "publish", Keys: "name line hold", Args: "owner lease rwChannel",
 		gives: counted, Ours: true, extends: true,
 	},
 	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
 	Downgrade: {
-		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name hold", Args: "writer owner lease rwChannel",
+		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name line hold", Args: "writer owner lease rwChannel",
 		gives: freed, Ours: true, extends: true, publishes: true,
 	},
 	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
@@ -112,10 +112,13 @@ var Operations = [Ops]Operation{
 	},
 	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel", Releases: true},
 	ReleaseRead: {
-		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name releasedHold", Args: "released rwChannel",
-		Ours: true, Releases: true, publishes: true,
+		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold", Args: "released rwChannel leftCode",
+		Ours: true, Releases: true, publishes: true, givesAway: true,
 	},
-	ReleaseWrite: {Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name", Args: "releasedWriter rwChannel", Releases: true, publishes: true},
+	ReleaseWrite: {
+		Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel leftCode",
+		Releases: true, publishes: true, givesAway: true,
+	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
 		Args: "number freedFirst freed freedIDs permitsChannel", publishes: true, lasting: true,
@@ -152,10 +155,13 @@ var Operations = [Ops]Operation{
 	},
 	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},
 	AcquireRead: {
-		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name hold", Args: "owner lease rwChannel yields",
+		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold", Args: "owner lease rwChannel placeCode yields",
 		gives: granted, Ours: true,
 	},
-	AcquireWrite: {Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted, Ours: true},
+	AcquireWrite: {
+		Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter publish", Keys: "name line", Args: "writer lease rwChannel placeCode",
+		gives: granted, Ours: true,
+	},
 	PermitTake: {
 		Name: "permit take", Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes engine", Keys: "name held receipt line",
 		Args: "number resentPermits permits lease permitsPlace permitsChannel", gives: granted,

@@ -9,15 +9,16 @@ import (
 // orphan is an owner id that may appear in Redis although no caller wants it, or another owner that is to be freed by force. It is released
 // at its time, when no other command is in flight.
 type orphan struct {
-	owner string // the owner field, if it is not one of this engine; else empty
-	id    uint64
-	op    Op // the operation that releases it
-	tries retries
-	at    Time
-	late  Time // when it is released once more, because it may appear until then; 0: once is enough
-	early Time // it is released before its time no earlier than this
-	ends  Time // when its TTL has surely run out
-	ack   Settler
+	owner  string // the owner field, if it is not one of this engine; else empty
+	id     uint64
+	op     Op   // the operation that releases it
+	inLine bool // it may have a place in line, or get one
+	tries  retries
+	at     Time
+	late   Time // when it is released once more, because it may appear until then; 0: once is enough
+	early  Time // it is released before its time no earlier than this
+	ends   Time // when its TTL has surely run out
+	ack    Settler
 }
 
 // orphans are those of one name.
@@ -40,7 +41,7 @@ func (os orphans) due(now Time) *orphan {
 // pause.
 func (os orphans) leaveLine(now Time) {
 	for i := range os {
-		if o := &os[i]; o.op == ReleaseFromLine && o.tries == 0 && o.at > now {
+		if o := &os[i]; o.inLine && o.tries == 0 && o.at > now {
 			o.late, o.at = max(o.late, o.at), min(o.at, max(now, o.early))
 		}
 	}
@@ -101,7 +102,7 @@ func (os *orphans) answered(now Time, c *Command) {
 		}
 		if c.Sent < o.late {
 			settle(o.ack, out)
-			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
+			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
 			return
 		}
 		*os = slices.Delete(*os, i, i+1)

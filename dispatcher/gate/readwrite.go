@@ -24,7 +24,7 @@ type readWrite struct {
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
 
-	yieldsToWriters bool // the question in flight is for readers, and must fail if others listen
+	yields int64 // to whom the readers of the question in flight leave the name, see AcquireReadArgs
 }
 
 // WriterSuffix ends the owner field of a writer, as in Redisson.
@@ -70,9 +70,8 @@ func (r *readWrite) after(g, one *Lease) *Lease {
 	return other
 }
 
-// vacant is the free lease that a question for w can begin; nil: readers have two already.
-func (r *readWrite) vacant(l *Lock, now Time, w *Waiter) *Lease {
-	r.yieldsToWriters = l.first() != nil && l.mayYield(now, w)
+// vacant is the free lease that a question can begin; nil: readers have two already.
+func (r *readWrite) vacant(l *Lock) *Lease {
 	switch free {
 	case l.lease.phase:
 		return &l.lease
@@ -95,8 +94,14 @@ func (l *Lock) askToJoin(now Time, fx *Effects) {
 // confirmedForReaders handles the answer that the lease stands.
 func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) {
 	rw := l.contest.rw
-	if rw.yieldsToWriters && l.contest.rivals.outside > 0 {
+	switch r := l.contest.rivals; {
+	case rw.yields >= YieldsInLine && r.standing: // no place of ours stands, so nobody tells us
 		l.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
+		l.contest.askAt = min(l.contest.askAt, now+longestYield)
+		return
+	case rw.yields >= 0 && r.outside > 0:
+		l.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
+		l.pauseForWriters(now)
 		return
 	}
 	rw.askTries = 0
@@ -160,6 +165,7 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 	switch {
 	case c.ran() && freed(c.Reply):
 		g.write, g.torn = false, false
+		l.trackOrphan(g, c.Sent) // the writer
 		if g.phase != ours {
 			return
 		}
@@ -186,11 +192,17 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 	}
 }
 
-// mayYield reports whether a reader lets writers of other processes come first. An Owner that reads already would wait for itself. After
-// yields that no writer took, readers rest from yielding.
-func (l *Lock) mayYield(now Time, w *Waiter) bool {
-	in, _ := l.holdsOf(w.Owner)
-	return now >= l.contest.rivals.yieldFree && (w.Owner == 0 || !in)
+// yields says to whom a reader leaves a name that others read. An Owner that reads already would wait for itself. Only readers beside others of
+// this process let other listeners come first and, after yields that no writer took, rest from that.
+func (l *Lock) yields(now Time, w *Waiter) int64 {
+	r := l.contest.rivals
+	switch in, _ := l.holdsOf(w.Owner); {
+	case w.Owner != 0 && in:
+		return YieldsToNobody
+	case l.first() == nil || now < r.yieldFree:
+		return YieldsInLine
+	}
+	return r.ownSubscriptions()
 }
 
 // pauseForWriters bounds the time that readers wait for other listeners while this process reads: these may be writers, or listen without

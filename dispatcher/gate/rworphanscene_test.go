@@ -36,9 +36,9 @@ func TestRWOrphanScenes(t *testing.T) {
 			a locks write                    -> acquire write 1 1s
 			lost
 			after 20ms                       -> (17ms) acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
 			a goes                           -> a: is not there
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}; (2.23s) release write 1
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 1
 			answer 0`,
 		"a reader and a writer of one number that are forced": `
 			force u:5:write 5                -> release write 5 u:5:write
@@ -66,8 +66,8 @@ func TestRWLeaseScenes(t *testing.T) {
 			b locks lease 300ms
 			c locks watch 200ms
 			d locks lease 500ms
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 500ms
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 500ms n -1
 			answer 1                         -> a: granted until 295ms; b: granted until 295ms; c: granted until 495ms; d: granted until 495ms`,
 		"a writer with a fixed lease is not let in under a watched tenure of the same lease": `
 			a locks write                    -> acquire write 1 1s

@@ -9,9 +9,9 @@ func TestRWQuestionScenes(t *testing.T) {
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 500ms
 			c locks
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 500ms
-			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 1`,
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 500ms n -1
+			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 0 n -1`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost
@@ -27,10 +27,10 @@ func TestRWQuestionScenes(t *testing.T) {
 			a locks                          -> acquire read 1 1s
 			again LOADING
 			after 20ms                       -> (17ms) acquire read 2 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 3 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 1s n -1
 			again LOADING
-			after 20ms                       -> (18ms) acquire read 4 1s`,
+			after 20ms                       -> (18ms) acquire read 4 1s n -1`,
 		"a confirmation begins pauses anew": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -54,21 +54,23 @@ func TestRWQuestionScenes(t *testing.T) {
 			c locks                          -> confirm read 2 1s
 			answer 0                         -> c: granted until 1.03s
 			b until                          -> 1.03s`,
-		"a question that is asked again yields to nobody, the next one does": `
+		"a question that is asked again yields as it did": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 20ms
 			b locks                          -> acquire read 2 1s yields to others than 0
 			lost
-			after 20ms                       -> (17ms) acquire read 2 1s
+			after 20ms                       -> (17ms) acquire read 2 1s yields to others than 0
 			answer 1                         -> b: granted until 1.027s
 			after 20ms
 			c locks                          -> confirm read 2 1s
-			answer 2                         -> subscribe redisson_rwlock:{stock}`,
+			answer 2                         -> subscribe redisson_rwlock:{stock}:wheellock:u`,
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			c locks write

@@ -33,15 +33,15 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			after 10ms
 			b locks                          -> acquire read 2 1s yields to others than 0
-			answer held 985ms                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 3 1s yields to others than 1
-			answer held 984ms
-			after 128ms                      -> acquire read 4 1s yields to others than 1
+			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 1s yields to others than 0 n -1
+			answer held 984ms                -> subscribe redisson_rwlock:{stock}
+			after 128ms                      -> acquire read 4 1s yields to others than 1 n -1
 			answer held 800ms
-			after 128ms                      -> acquire read 5 1s yields to others than 1
+			after 128ms                      -> acquire read 5 1s yields to others than 1 n -1
 			answer held 600ms
 			after 128ms                      -> (67ms) renew read 1 1s
-			answer 1                         -> acquire read 6 1s yields to others than 1
+			answer 1                         -> acquire read 6 1s yields to others than 1 n -1
 			message`,
 		"a try beside readers asks, and is told": `
 			a locks                          -> acquire read 1 1s
@@ -174,7 +174,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			after 10ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered
-			c locks owner 7 lease 3s         -> acquire read 2 3s
+			c locks owner 7 lease 3s         -> acquire read 2 3s yields to nobody
 			answer 1                         -> c: granted until 1s`,
 		"a re-entry of a writer that needs more": `
 			a locks write owner 7 lease 500ms -> acquire write 1 500ms
@@ -198,7 +198,7 @@ func TestRWScenes(t *testing.T) {
 			d locks write owner 7 lease 2s try -> renew write 1 2s
 			after 20ms
 			answer not-mine                  -> a ends: lost; d: taken; acquire write 2 2s
-			answer held 3s                   -> subscribe redisson_rwlock:{stock}`,
+			answer held 3s                   -> subscribe redisson_rwlock:{stock}:wheellock:u`,
 		"a downgrade that too few replicas have": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -299,30 +299,32 @@ func TestRWScenes(t *testing.T) {
 			answer 1`,
 		"messages": `
 			a locks                          -> acquire read 1 1s
-			answer held 1s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s
-			answer held 1s
-			message                          -> acquire read 3 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 1s n -1
+			answer joins-first 1s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s n -1
+			answer leads 1s
+			message                          -> acquire read 2 1s n -1
 			answer 1                         -> a: granted until 990ms
-			message                          -> renew read 3 1s
+			message                          -> renew read 2 1s
 			answer 1
 			b locks write
-			a unlocks                        -> release read 3
-			answer 1                         -> a ok: granted; acquire write 4 1s
+			a unlocks                        -> release read 2
+			answer 1                         -> a ok: granted; acquire write 3 1s n -1
 			message
-			answer held 1s
-			message                          -> acquire write 5 1s
+			answer leads 1s
+			message                          -> acquire write 3 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
-			b unlocks                        -> release write 5
+			b unlocks                        -> release write 3
 			message
 			answer 2                         -> b ok: granted
 			after 1ms
-			after 1ms                        -> acquire read 6 1s
+			after 1ms                        -> acquire read 4 1s n -1
 			answer 1                         -> c: granted until 992ms
-			c unlocks                        -> release read 6
+			c unlocks                        -> release read 4
 			answer 0                         -> c ok: granted
-			after 1s                         -> unsubscribe redisson_rwlock:{stock}
+			after 1s                         -> unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u
 			idle                             -> true`,
 		"a question whose answer was lost": `
 			a locks                          -> acquire read 1 1s
@@ -348,10 +350,10 @@ func TestRWScenes(t *testing.T) {
 			a goes                           -> a: is not there
 			after 20ms                       -> (17ms) release read 1
 			answer not-mine                  -> acquire write 2 1s
-			answer held 1s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 3 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 3 1s n -1
 			answer 1                         -> b: granted until 1.01s
-			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}`,
+			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u`,
 		"pauses grow, and what is answered begins anew": `
 			a locks                          -> acquire read 1 1s
 			again LOADING
@@ -470,8 +472,8 @@ func TestRWScenes(t *testing.T) {
 			idle                             -> true`,
 		"a closed engine whose question is on its way": `
 			a locks                          -> acquire read 1 1s
-			answer held 1s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s
+			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 1s n -1
 			close                            -> a: closed
 			answer 1                         -> release read 2
 			answer 0
@@ -541,48 +543,52 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> c: granted until 1.02s; d: granted until 1.02s`,
 		"a try is told what was heard of others": `
 			a locks write                    -> acquire write 1 1s
-			answer held 700ms                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
-			answer held 600ms
+			answer held 700ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
+			answer joins-first 600ms         -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s n -1
+			answer leads 600ms
 			after 100ms
 			b locks try write                -> b: taken for 500ms
 			c locks try                      -> c: taken for 500ms`,
 		"yields double while nobody takes what is left to others": `
 			a locks write                    -> acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
-			answer held 5s
-			message                          -> acquire write 3 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s n -1
+			answer leads 5s
+			message                          -> acquire write 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
-			a unlocks                        -> release write 3
+			a unlocks                        -> release write 2
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire read 4 1s
+			after 2ms                        -> acquire read 3 1s n -1
 			answer 1                         -> b: granted until 992ms
 			a locks write
-			b unlocks                        -> release read 4
+			b unlocks                        -> release read 3
 			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire write 5 1s
+			after 4ms                        -> acquire write 4 1s n -1
 			answer 1                         -> a: granted until 996ms
 			b locks
-			a unlocks                        -> release write 5
+			a unlocks                        -> release write 4
 			answer 2                         -> a ok: granted
 			after 1ms
-			message 1 9                      -> acquire read 6 1s
+			message 1 9                      -> acquire read 5 1s n -1
 			answer 1                         -> b: granted until 997ms
 			a locks write
-			b unlocks                        -> release read 6
+			b unlocks                        -> release read 5
 			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire write 7 1s
+			after 4ms                        -> acquire write 6 1s n -1
 			answer 1                         -> a: granted until 1.001s
-			a unlocks                        -> release write 7
+			a unlocks                        -> release write 6
 			answer not-mine                  -> a ok: lost
-			b locks                          -> acquire read 8 1s
+			b locks                          -> acquire read 7 1s n -1
 			answer 1                         -> b: granted until 1.001s
 			c locks write
-			b unlocks                        -> release read 8
+			b unlocks                        -> release read 7
 			answer 2                         -> b ok: granted
-			after 8ms                        -> acquire write 9 1s
+			after 8ms                        -> acquire write 8 1s n -1
 			answer 1                         -> c: granted until 1.009s`,
 		"an owner that may still appear": `
 			a locks                          -> acquire read 1 1s
@@ -609,11 +615,14 @@ func TestRWScenes(t *testing.T) {
 			idle                             -> true`,
 		"a drained engine listens no longer": `
 			a locks                          -> acquire read 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s
-			answer held 5s
-			drain                            -> a: closed
-			after 1s                         -> unsubscribe redisson_rwlock:{stock}
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s n -1
+			answer leads 5s
+			drain                            -> a: closed; release read 2 n 1
+			answer not-mine
+			after 1s                         -> unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u
 			idle                             -> true`,
 		"handoffs are grants without a command": `
 			a locks                          -> acquire read 1 1s
@@ -742,7 +751,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> b: granted until 1s
 			after 10ms
 			c locks                          -> confirm read 2 1s
-			answer 1                         -> subscribe redisson_rwlock:{stock}
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed                       -> confirm read 2 1s
 			answer 2
 			after 128ms                      -> confirm read 2 1s
@@ -947,19 +956,21 @@ func TestRWScenes(t *testing.T) {
 			idle                             -> true`,
 		"a release that nobody waits for leaves nothing to others": `
 			a locks write                    -> acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
-			answer held 5s
-			message                          -> acquire write 3 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s n -1
+			answer leads 5s
+			message                          -> acquire write 2 1s n -1
 			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release write 3
+			a unlocks                        -> release write 2
 			answer 2                         -> a ok: granted
-			b locks write                    -> acquire write 4 1s
+			b locks write                    -> acquire write 3 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
-			b unlocks                        -> release write 4
+			b unlocks                        -> release write 3
 			answer 2                         -> b ok: granted
-			after 2ms                        -> acquire read 5 1s`,
+			after 2ms                        -> acquire read 4 1s n -1`,
 		"a reader joins whose lease ends before the tenure": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -968,40 +979,42 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> c: granted until 990ms`,
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire read 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s
-			answer held 5s
-			message                          -> acquire read 3 1s
-			answer held 5s
-			message                          -> acquire read 4 1s
-			answer held 5s
-			message                          -> acquire read 5 1s
-			answer held 5s
-			message                          -> acquire read 6 1s
-			answer held 5s
-			message                          -> acquire read 7 1s
-			answer held 5s
-			message                          -> acquire read 8 1s
-			answer held 5s
-			message                          -> acquire read 9 1s
-			answer held 5s
-			message                          -> acquire read 10 1s
-			answer held 5s
-			message                          -> acquire read 11 1s
-			answer held 5s
-			message                          -> acquire read 12 1s
-			answer held 5s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1
+			answer leads 5s
 			message
 			message
-			after 1ms                        -> acquire read 13 1s
+			message
+			message
+			after 1ms                        -> acquire read 2 1s n -1
 			answer 1                         -> a: granted until 991ms
-			a unlocks                        -> release read 13
+			a unlocks                        -> release read 2
 			answer 1                         -> a ok: granted
-			b locks                          -> acquire read 14 1s
-			answer held 5s
+			b locks                          -> acquire read 3 1s n -1
+			answer leads 5s
 			message
-			message                          -> acquire read 15 1s
-			answer held 5s`,
+			message                          -> acquire read 3 1s n -1
+			answer leads 5s`,
 		"a writer's Owner comes in with it": `
 			a locks write                    -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -1101,15 +1114,15 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			after 10ms
 			b locks owner 7                  -> acquire read 2 1s yields to others than 0
-			answer held 985ms                -> subscribe redisson_rwlock:{stock}
+			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
 			c locks owner 8 lease 3s
-			subscribed                       -> acquire read 3 3s`,
+			subscribed                       -> acquire read 3 3s yields to nobody n -1`,
 		"an Owner that reads comes before who waits": `
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			after 10ms
-			c locks owner 7 lease 3s         -> acquire read 2 3s
+			c locks owner 7 lease 3s         -> acquire read 2 3s yields to nobody
 			waiting                          -> 2
 			answer 1                         -> c: granted until 1s
 			waiting                          -> 1

@@ -26,7 +26,7 @@ func TestRWTenureScenes(t *testing.T) {
 			after 20ms
 			b locks                          -> acquire read 2 1s yields to others than 0
 			again LOADING
-			c locks owner 7 lease 5s try     -> acquire read 3 5s`,
+			c locks owner 7 lease 5s try     -> acquire read 3 5s yields to nobody`,
 		"a writer that wants a longer lease, and whose Owner writes no more": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -89,26 +89,28 @@ func TestRWTenureScenes(t *testing.T) {
 			b extends 200ms                  -> b ok: granted until 195ms`,
 		"who waits for a tenure that ran out asks at once": `
 			a locks write                    -> acquire write 1 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
-			answer held 5s
-			message                          -> acquire write 3 1s
+			message                          -> acquire write 3 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			a unlocks                        -> release write 3
 			lost
 			stall 1100ms
-			after 1ms                        -> (0s) a ok: doubtful; acquire write 4 500ms`,
+			after 1ms                        -> (0s) a ok: doubtful; acquire write 4 500ms n -1`,
 		"who waits for a tenure that is gone asks at once": `
 			a locks write                    -> acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s
-			answer held 5s
-			message                          -> acquire write 3 1s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 1s n -1
+			answer leads 5s
+			message                          -> acquire write 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
-			suspect                          -> renew write 3 1s
-			answer not-mine                  -> a ends: lost; acquire write 4 500ms`,
+			suspect                          -> renew write 2 1s
+			answer not-mine                  -> a ends: lost; acquire write 3 500ms n -1`,
 		"a downgrade whose answer was lost, and that did not run": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -146,13 +148,15 @@ func TestRWTenureScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; release read 0 java:1`,
 		"a release that nobody heard has no message that comes back": `
 			a locks                          -> acquire read 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s
-			answer held 5s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 1s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 1s n -1
+			answer leads 5s
 			force java:1 0                   -> release read 0 java:1
-			answer 0                         -> force ok: granted; acquire read 3 1s
-			answer held 5s
-			message                          -> acquire read 4 1s`,
+			answer 0                         -> force ok: granted; acquire read 2 1s n -1
+			answer leads 5s
+			message                          -> acquire read 2 1s n -1`,
 		"a link that comes up begins pauses anew, and questions": `
 			a locks                          -> acquire read 1 1s
 			again LOADING
@@ -160,7 +164,7 @@ func TestRWTenureScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (17ms) acquire read 3 1s
 			link-up
-			answer held 5s                   -> acquire read 4 1s; subscribe redisson_rwlock:{stock}`,
+			answer held 5s                   -> acquire read 4 1s; subscribe redisson_rwlock:{stock}:wheellock:u`,
 		"readers who stand back for nobody who waits do not tire of it": `
 			a locks watch 10s                -> acquire read 1 10s
 			answer 1                         -> a: granted until 990ms

@@ -36,7 +36,7 @@ func (x *readers) answer() {
 		for _, c := range commands {
 			x.fx.Commands[op] = nil
 			c.Sent, c.Result, c.Reply = x.now, Answered, 1
-			if c.Op == AcquireRead && c.Args.AcquireRead().Yields {
+			if c.Op == AcquireRead && c.Args.AcquireRead().Yields >= 0 {
 				c.Reply = scripts.Reply(-20_002)
 			} else if c.Op == ConfirmRead {
 				c.Reply = 1 // who listens

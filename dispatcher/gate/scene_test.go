@@ -231,10 +231,12 @@ func sentAs(c *Command) string {
 	if c.Lease != 0 {
 		text += " " + rounded(c.Lease)
 	}
-	if args := c.Args.AcquireRead(); c.Op == AcquireRead && args.Yields {
-		return text + fmt.Sprintf(" yields to others than %d", args.Own)
-	}
-	if c.Args.number != 0 {
+	switch args := c.Args.AcquireRead(); {
+	case c.Op == AcquireRead && args.Yields >= 0:
+		text += fmt.Sprintf(" yields to others than %d", args.Yields)
+	case c.Op == AcquireRead && args.Yields == YieldsToNobody:
+		text += " yields to nobody"
+	case c.Op != AcquireRead && c.Args.number != 0:
 		text += fmt.Sprintf(" next %d", c.Args.number)
 	}
 	if c.Args.n != 0 {

@@ -207,12 +207,17 @@ func TestWantedScenes(t *testing.T) {
 			b locks                          -> a: is wanted`)
 	})
 	for name, text := range map[string]string{
-		"readers, and a writer of another process": `
+		"readers, and a writer of another process in line": `
 			a locks lease 10s                -> acquire read 1 10s
 			answer 1                         -> a: granted until 990ms
 			b locks lease 10s                -> b: granted until 990ms, handed on
-			a listens
+			a listens                        -> count waiters 0
 			b listens
+			answer waiting 0 1               -> a: is wanted; b: is wanted`,
+		"readers, and a writer of another process that listens to the channel": `
+			a locks lease 10s                -> acquire read 1 10s
+			answer 1                         -> a: granted until 990ms
+			b locks lease 10s                -> b: granted until 990ms, handed on
 			after 334ms                      -> (333ms) renew read 1 9.666s
 			answer 1
 			after 334ms                      -> (333ms) renew read 1 9.332s
@@ -223,18 +228,25 @@ func TestWantedScenes(t *testing.T) {
 			answer 1
 			after 334ms                      -> (331ms) renew read 1 8.33s
 			answer 1
-			after 331ms                      -> (330ms) renew read 1 7.996s
-			answer 1                         -> count waiters 0
-			answer 1                         -> a: is wanted; b: is wanted`,
+			after 300ms
+			b listens                        -> count waiters 0
+			answer 1
+			a listens                        -> count waiters 0
+			answer 1
+			after 31ms                       -> (30ms) renew read 1 7.996s
+			answer 1
+			after 250ms                      -> (219ms) count waiters 0
+			answer 1                         -> b: is wanted; a: is wanted`,
 		"readers, and a writer of this process": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens
+			a listens                        -> count waiters 0
 			w locks write                    -> a: is wanted`,
 		"a reader of this process that asks beside readers": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens
+			a listens                        -> count waiters 0
+			answer 0
 			after 20ms
 			b locks                          -> acquire read 2 1s yields to others than 0
 			answer 1                         -> b: granted until 1.01s
@@ -242,24 +254,30 @@ func TestWantedScenes(t *testing.T) {
 		"a reader of this process behind a writer": `
 			a locks write                    -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
-			a listens
+			a listens                        -> count waiters 0
 			b locks                          -> a: is wanted`,
 		"a writer": `
 			a locks write lease 10s          -> acquire write 1 10s
 			answer 1                         -> a: granted until 9.9s
-			a listens
-			after 2s                         -> count waiters 0
+			a listens                        -> count waiters 0
 			answer 0
 			after 250ms                      -> count waiters 0
-			answer 1                         -> a: is wanted
+			answer waiting 0 1               -> a: is wanted
 			after 1s`,
 		"a writer that subscribed itself": `
 			a locks write lease 10s          -> acquire write 1 10s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 10s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 10s n -1
+			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 10s n -1
 			answer 1                         -> a: granted until 9.9s
-			a listens
-			after 2s                         -> (1s) unsubscribe redisson_rwlock:{stock}; count waiters 0
+			after 900ms
+			a listens                        -> count waiters 0
+			answer 1
+			after 1099ms                     -> (100ms) unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u; (250ms) count waiters 0
+			answer 1                         -> count waiters 0
+			answer 1
+			after 250ms                      -> count waiters 0
 			answer 1                         -> a: is wanted`,
 		"a hold that has ended": `
 			a locks lease 10s                -> acquire read 1 10s

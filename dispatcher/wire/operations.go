@@ -55,15 +55,14 @@ var words = map[string]word{
 	"latchChannel":   func(w *Writer, c *gate.Command) { w.string(scripts.LatchChannel(c.Entry.Name)) },
 	"listened":       (*Writer).listened,
 	"waitersChannel": (*Writer).waitersChannel,
-	"nothing":        func(w *Writer, _ *gate.Command) { w.string("") },
 
 	// The rest.
 	"lease":         func(w *Writer, c *gate.Command) { w.number(c.Lease.Milliseconds()) },
 	"leaseBehind":   func(w *Writer, c *gate.Command) { w.leases = append(w.leases, c.Lease) }, // behind everything else of the call
 	"number":        func(w *Writer, c *gate.Command) { w.number(int64(c.ID)) },
-	"placeCode":     func(w *Writer, c *gate.Command) { w.number(c.Args.Place().Code) },
-	"leftCode":      func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Code) },
-	"yields":        (*Writer).yields,
+	"placeCode":     func(w *Writer, c *gate.Command) { w.code(c.Args.Place().Code) },
+	"leftCode":      func(w *Writer, c *gate.Command) { w.code(c.Args.Release().Code) },
+	"yields":        func(w *Writer, c *gate.Command) { w.number(c.Args.AcquireRead().Yields) },
 	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.Release().Successor)) },
 	"leaving":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },
 	"place":         func(w *Writer, c *gate.Command) { w.string(string(c.Args.FairAsk().Place)) },

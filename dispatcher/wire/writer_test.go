@@ -150,8 +150,8 @@ func TestALineIsNamedWhereThereIsOne(t *testing.T) {
 func TestAReleaseNamesTheHoldOfItsReader(t *testing.T) {
 	e := NewEncoder(settings)
 	for owner, of := range map[string]string{"": own(5), "java:1": "java:1"} {
-		c := gate.Command{Op: gate.ReleaseRead, ID: 5, Args: gate.ReleaseArgs{Owner: owner}.Args(), Entry: &gate.Entry{Name: stock}}
-		if _, keys, _ := e.Encode(&c, false, time.Second); !slices.Equal(keys, []string{stock, scripts.HoldKey(stock, of)}) {
+		c := gate.Command{Op: gate.ReleaseRead, ID: 5, Args: gate.ReleaseArgs{Owner: owner}.Args(), Entry: &gate.Entry{Name: stock, Kind: gate.RWKind}}
+		if _, keys, _ := e.Encode(&c, false, time.Second); !slices.Equal(keys, []string{stock, scripts.LineKey(stock), scripts.HoldKey(stock, of)}) {
 			t.Errorf("the release of %q has the keys %q", owner, keys)
 		}
 	}
@@ -188,16 +188,18 @@ var packed = []struct {
 	{gate.Release, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.LockChannel(stock)}},
 	{gate.ReleaseFromLine, gate.ReleaseArgs{Code: 77}.Args(), []string{own(5), scripts.LockChannel(stock), "77"}},
 	{gate.AcquireInLine, gate.PlaceArgs{Code: 77}.Args(), []string{own(5), "1000", "77"}},
-	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock)}},
-	{gate.ReleaseWrite, gate.ReleaseArgs{}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock)}},
-	{gate.ReleaseWrite, gate.ReleaseArgs{Owner: "java:1:write"}.Args(), []string{"java:1:write", scripts.RWChannel(stock)}},
+	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock), ""}},
+	{gate.ReleaseWrite, gate.ReleaseArgs{}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock), ""}},
+	{gate.ReleaseWrite, gate.ReleaseArgs{Owner: "java:1:write"}.Args(), []string{"java:1:write", scripts.RWChannel(stock), ""}},
+	{gate.ReleaseWrite, gate.ReleaseArgs{Code: 77}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock), "77"}},
+	{gate.AcquireWrite, gate.PlaceArgs{Code: -77}.Args(), []string{own(5) + gate.WriterSuffix, "1000", scripts.RWChannel(stock), "-77"}},
 	{gate.FairRelease, gate.ReleaseArgs{Successor: 6}.Args(), []string{own(5), "6", "1000", scripts.LockChannel(stock)}},
 	{gate.FairLeave, gate.FairLeaveArgs{N: 3}.Args(), []string{"3", "5", scripts.LockChannel(stock)}},
 	{gate.FairAsk, gate.FairAskArgs{Place: scripts.FirstToJoin, First: 5, Joining: 3}.Args(), []string{"5", "NEW", "1000", "3", "5", scripts.LockChannel(stock), "0"}},
 	{gate.FairAsk, gate.FairAskArgs{Place: scripts.InQueue, Code: 77}.Args(), []string{"5", "OLD", "1000", "0", "0", scripts.LockChannel(stock), "77"}},
-	{gate.AcquireRead, gate.AcquireReadArgs{}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "-1"}},
-	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "0"}},
-	{gate.AcquireRead, gate.AcquireReadArgs{Yields: true, Own: 1}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "1"}},
+	{gate.AcquireRead, gate.AcquireReadArgs{Yields: gate.YieldsInLine}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "", "-1"}},
+	{gate.AcquireRead, gate.AcquireReadArgs{Code: -1, Yields: gate.YieldsToNobody}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "-1", "-2"}},
+	{gate.AcquireRead, gate.AcquireReadArgs{Yields: 1}.Args(), []string{own(5), "1000", scripts.RWChannel(stock), "", "1"}},
 	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,"}.Args(), []string{"5", "0", "1x2,3x1,", "0", scripts.SemaphoreChannel(stock)}},
 	{gate.Take, gate.TakeArgs{Runs: "1x2,3x1,", Place: 2, Resent: true}.Args(), []string{"5", "1", "1x2,3x1,", "2", scripts.SemaphoreChannel(stock)}},
 	{gate.PermitTake, gate.PermitTakeArgs{N: 3}.Args(), []string{"5", "0", "3", "1000", "0", scripts.SemaphoreChannel(stock)}},

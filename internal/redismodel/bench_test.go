@@ -32,8 +32,8 @@ var benchCalls = []call{
 	{script: scripts.Renew, keys: []string{"stock:7"}, args: []string{engine1 + ":1", "30000"}},
 	{script: scripts.AcquireFenced, keys: []string{"stock:8", scripts.TokenKey("stock:8")}, args: []string{"0", "64", "0", engine1 + ":1", "30000"}},
 	{
-		script: scripts.AcquireRead, keys: []string{"rw:1", scripts.HoldKey("rw:1", engine1+":1")},
-		args: []string{"0", "PUBLISH", engine1 + ":1", "30000", scripts.RWChannel("rw:1"), "0"},
+		script: scripts.AcquireRead, keys: []string{"rw:1", scripts.LineKey("rw:1"), scripts.HoldKey("rw:1", engine1+":1")},
+		args: []string{"0", "PUBLISH", engine1 + ":1", "30000", "", "0"},
 	},
 	{
 		script: scripts.FairAsk, keys: []string{"fair:1", scripts.FairQueue("fair:1"), scripts.FairDeadlines("fair:1"), scripts.FairAlive("fair:1"), scripts.ClaimsKey("fair:1")},

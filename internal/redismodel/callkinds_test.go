@@ -107,31 +107,46 @@ func (c *caller) election(name string) {
 
 func (c *caller) readWrite(names []string) {
 	channel := scripts.RWChannel
-	switch c.pick(scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseRead,
-		scripts.ReleaseWrite, scripts.ReleaseWrite, scripts.RenewRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
+	line := func(name string) string { return c.one(name, scripts.LineKey(name), scripts.LineKey(name)) }
+	switch c.pick(scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseReadFromLine,
+		scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
 	case "acquire_read":
 		c.until().how().each(names, func(name string) {
 			owner := c.owner()
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name), c.one("-1", "0", "1", "2"))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.one("", "-77"), c.one("-2", "-1", "0", "1", "2"))
 		})
 	case "acquire_write":
 		c.until().each(names, func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
-	case "release_read":
+	case "acquire_write_in_line":
+		c.until().how().each(names, func(name string) {
+			c.key(name, line(name)).arg(c.owner() + ":write").lease().arg(c.one("77", "-77"))
+		})
+	case "release_read", "release_read_from_line":
 		c.how().arg(c.one("0", "0", "0", "1")).each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name))
+			if c.script.Name == scripts.ReleaseReadFromLine.Name {
+				c.arg("-77")
+			}
 		})
-	case "release_write":
-		c.how().each(names, func(name string) { c.key(name).arg(c.holder(name)+":write", channel(name)) })
+	case "release_write", "release_write_from_line":
+		c.how().each(names, func(name string) {
+			c.key(name, line(name)).arg(c.holder(name)+":write", channel(name))
+			if c.script.Name == scripts.ReleaseWriteFromLine.Name {
+				c.arg("77")
+			}
+		})
 	case "renew_read":
+		c.each(names, func(name string) { owner := c.holder(name); c.key(name, scripts.HoldKey(name, owner)).arg(owner) }, c.leasesBehind(names))
+	case "confirm_read":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.one("", channel(name)))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(channel(name))
 		})
 	case "downgrade":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner+":write", owner).lease().arg(channel(name))
 		})
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name) + ":write") }, c.leasesBehind(names))

@@ -183,12 +183,12 @@ type keyLease struct {
 	fields []string
 	ttl    int64
 	queue  []string // of a fair lock
-	line   []place  // of a mutex
+	line   []place
 }
 
-// leases reads the keys of mutexes before a script runs.
+// leases reads the keys of locks before a script runs.
 func (s *state) leases() []keyLease {
-	if s.w.Kind > gate.FairKind {
+	if s.w.Kind > gate.FairKind && s.w.Kind != gate.RWKind {
 		return nil
 	}
 	all := make([]keyLease, s.w.Names)
@@ -196,7 +196,9 @@ func (s *state) leases() []keyLease {
 		for _, v := range s.do("HKEYS", nameOf(i)).Array {
 			all[i].fields = append(all[i].fields, v.Str)
 		}
-		all[i].ttl = s.do("PTTL", nameOf(i)).Int
+		if s.w.Kind != gate.RWKind { // a reader that leaves may lower it
+			all[i].ttl = s.do("PTTL", nameOf(i)).Int
+		}
 		if s.lined() {
 			all[i].line = s.inLine(i)
 		}
@@ -288,7 +290,10 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Entry == c.Entry }) {
 		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
+	owner := ownerField(e.uuid, c.ID)
 	switch {
+	case c.Op == gate.ReleaseWrite && s.do("HEXISTS", c.Entry.Name, owner).Int == 1 && s.do("HEXISTS", c.Entry.Name, owner+gate.WriterSuffix).Int == 0:
+		return // it reads, and the writer that it was may come back
 	case gate.Operations[c.Op].Releases:
 	case c.Op == gate.FairLeave: // of places that may come back
 		return

@@ -11,12 +11,14 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// What must be true of the lines in which engines wait for mutexes (scripts/line.lua).
+// What must be true of the lines in which engines wait for locks (scripts/line.lua).
 
 // lined reports whether waiting engines stand in line.
-func (s *state) lined() bool { return s.w.Kind == gate.MutexKind || s.w.Kind == gate.FencedKind }
+func (s *state) lined() bool {
+	return s.w.Kind == gate.MutexKind || s.w.Kind == gate.FencedKind || s.w.Kind == gate.RWKind
+}
 
-// place is a place in a line: whose, and by which code it is given the lock; 1: it is only told.
+// place is a place in a line: whose, and by which code it is given the lock; 1: it is only told; 0: so it is, and wants to read.
 type place struct {
 	owner string
 	code  string
@@ -33,16 +35,20 @@ func (s *state) inLine(name int) (places []place) {
 }
 
 // inbox is the channel of the messages about a name that are for the engine of a place alone.
-func (p place) inbox(name int) string {
+func (s *state) inbox(p place, name int) string {
 	engine, _, _ := strings.Cut(p.owner, ":")
-	return scripts.Inbox(scripts.LockChannel(nameOf(name)), engine)
+	channel := scripts.LockChannel(nameOf(name))
+	if s.w.Kind == gate.RWKind {
+		channel = scripts.RWChannel(nameOf(name))
+	}
+	return scripts.Inbox(channel, engine)
 }
 
 // heard reports whether its engine hears messages.
-func (s *state) hears(p place, name int) bool { return len(s.listeners(p.inbox(name), false)) > 0 }
+func (s *state) hears(p place, name int) bool { return len(s.listeners(s.inbox(p, name), false)) > 0 }
 
-// checkLine: who frees a mutex gives it to the first in its line whose engine hears that, or tells that one, by one message. Nobody else is
-// told.
+// checkLine: who frees a lock gives it to the first in its line whose engine hears that, or tells that one, by one message. Nobody else is
+// told, but for the readers behind a reader.
 func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 	if !s.lined() {
 		return
@@ -52,7 +58,7 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
 	}
-	if s.refusing != faults || f.Op != gate.Release && f.Op != gate.ReleaseFromLine || s.engines[f.by].outside {
+	if s.refusing != faults || !gate.Operations[f.Op].Releases || f.Op == gate.Detach || s.engines[f.by].outside {
 		return
 	}
 	for i, was := range before {
@@ -64,10 +70,12 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 			continue // it was another's
 		}
 		first := slices.IndexFunc(was.line, func(p place) bool { return p.owner != f.field(s) && s.hears(p, i) })
-		for _, p := range was.line {
-			heard := slices.ContainsFunc(said, func(m message) bool { return m.channel == p.inbox(i) })
+		reads := first >= 0
+		for at, p := range was.line {
+			heard := slices.ContainsFunc(said, func(m message) bool { return m.channel == s.inbox(p, i) })
+			reads = reads && (at < first || p.code == "0")
 			switch {
-			case heard && s.hears(p, i) && (first < 0 || p.inbox(i) != was.line[first].inbox(i)):
+			case heard && s.hears(p, i) && (first < 0 || !reads && s.inbox(p, i) != s.inbox(was.line[first], i)):
 				s.violate("line-order", "%v of %s tells %s, who is not the first in line", f.Op, nameOf(i), p.owner)
 			case heard && s.hears(p, i):
 				told++
@@ -86,6 +94,9 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 func (f *flight) field(s *state) string {
 	if owner := f.Args.Release().Owner; owner != "" {
 		return owner
+	}
+	if f.Op == gate.ReleaseWrite {
+		return ownerField(s.engines[f.by].uuid, f.ID) + gate.WriterSuffix
 	}
 	return ownerField(s.engines[f.by].uuid, f.ID)
 }

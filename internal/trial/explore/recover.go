@@ -169,7 +169,7 @@ func (s *state) mayStand(key string) bool {
 	if s.w.Kind == gate.FairKind && s.onlyDeadStand(key) {
 		return true
 	}
-	if (s.w.Kind <= gate.FencedKind || s.hasPermitLine()) && s.onlyDeadInLine(key) {
+	if (s.lined() || s.w.Kind <= gate.FencedKind || s.hasPermitLine()) && s.onlyDeadInLine(key) {
 		return true
 	}
 	return strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:")

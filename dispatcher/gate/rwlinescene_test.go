@@ -1,0 +1,605 @@
+package gate
+
+import "testing"
+
+// B wants to write. It has been refused and stands in line.
+const writerClaimed = `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			answer joins 2s                  -> `
+
+// B wants to read. It has been refused and stands in line.
+const readerClaimed = `
+			codes
+			b locks                          -> acquire read 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 3s n -1002
+			answer joins 2s                  -> `
+
+// A reads. B wants to read, too, and stands in line behind a writer of another engine.
+const readersClaimed = `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			answer joins 2s                  -> `
+
+// A writer that is given the lock.
+// invariant: claim-counts-from-its-acquire
+func TestRWGiftScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a writer is given the lock by its code": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			after 50ms                       -> renew write 2 3s
+			answer 1
+			b until                          -> 3.02s
+			b unlocks                        -> release write 2
+			answer given 0                   -> b ok: granted`,
+		"its code counts once": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			given 2
+			b unlocks                        -> release write 2
+			given 2
+			answer given 0                   -> b ok: granted
+			c locks write                    -> acquire write 3 3s n 1003
+			answer joins 2s
+			given 2                          -> acquire write 3 3s n 1003`,
+		"a code that comes too late is a hint": writerClaimed + `
+			stall 1.98s
+			given 2                          -> acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 4.95s`,
+		"a code that comes while a question is on its way": writerClaimed + `
+			told 0                           -> acquire write 2 3s n 1002
+			given 2
+			answer stands 2s                 -> acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"a code is a hint when the owner id came into line twice": writerClaimed + `
+			told 0                           -> acquire write 2 3s n 1002
+			answer joins 2s
+			given 2                          -> acquire write 2 3s n 1002`,
+		"a lock that was given over an earlier link is asked for": writerClaimed + `
+			link-breaks
+			given 2                          -> acquire write 2 3s n 1002`,
+		"another code is a hint": writerClaimed + `
+			given 9                          -> acquire write 2 3s n 1002`,
+		"a code on the channel that all listen to is a hint": writerClaimed + `
+			says 1002                        -> acquire write 2 3s n 1002`,
+		"our next writers have the lock as after any grant": writerClaimed + `
+			c locks write
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted
+			c unlocks                        -> release write 2`,
+		"readers behind a writer that was given the lock ask for it": writerClaimed + `
+			c locks
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> release write 2
+			answer given 0                   -> b ok: granted; acquire read 3 3s n -1003
+			answer joins 2s
+			told 0                           -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.97s`,
+		"a writer that was given the lock reads, too": `
+			codes
+			b locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			answer joins 2s
+			given 2                          -> b: granted until 1.98s
+			c locks owner 7                  -> c: granted until 1.98s, re-entered
+			d locks
+			b unlocks                        -> downgrade 2 3s
+			answer 0                         -> b ok: granted; d: granted until 2.97s, handed on`,
+		"a writer with a fixed lease is only woken": `
+			codes
+			b locks write lease 10s          -> acquire write 1 10s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 10s n -1002
+			answer joins 2s
+			told 0                           -> acquire write 2 10s n -1002
+			answer 1                         -> b: granted until 9.9s`,
+		"a writer with a least time is only woken": `
+			codes
+			b locks write least 1s           -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n -1002`,
+		"a writer that has gone when it is given the lock": writerClaimed + `
+			b leaves
+			given 2                          -> b: is not there; release write 2
+			answer given 0`,
+		"a lock that was given to a place that is being given up": writerClaimed + `
+			c locks
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			given 2
+			answer 1                         -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.97s`,
+		"a lock that was given and has vanished is asked for under a fresh owner id": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			after 50ms                       -> renew write 2 3s
+			answer not-mine                  -> b ends: lost
+			c locks write                    -> acquire write 3 3s n 1003`,
+		"a turn of writers ends when engines stand in line": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks write
+			stall 11ms
+			b unlocks                        -> b ok: granted; confirm write 2 3s
+			answer waiting 0 1               -> release write 2
+			answer given 0                   -> acquire write 3 3s n 1003`,
+		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			c locks
+			b unlocks                        -> release write 2
+			answer waiting 0 2               -> b ok: granted
+			after 3ms
+			after 1ms                        -> acquire read 3 3s n -1003`,
+		"a message on the channel has a lock that was given looked for": writerClaimed + `
+			given 2                          -> b: granted until 1.98s
+			message                          -> renew write 2 3s`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
+
+// Readers and writers in line, who are told when to ask.
+// invariant: released-owner-is-dead
+func TestRWLineScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"readers are told, and come in together": readerClaimed + `
+			c locks
+			told 0                           -> acquire read 2 3s n -1002
+			answer 1                         -> b: granted until 2.97s; c: granted until 2.97s
+			d locks                          -> d: granted until 2.97s, handed on
+			told 0`,
+		"readers are given nothing": readerClaimed + `
+			given 2                          -> acquire read 2 3s n -1002
+			answer stands 2s`,
+		"a 1 has readers ask after a pause": readerClaimed + `
+			told 1
+			after 1ms
+			after 1ms                        -> acquire read 2 3s n -1002`,
+		"a 0 that comes while a question is on its way has readers ask once more": readerClaimed + `
+			told 0                           -> acquire read 2 3s n -1002
+			told 0
+			answer stands 2s                 -> acquire read 2 3s n -1002`,
+		"readers in line ask by themselves as seldom as others": readerClaimed + `
+			after 1566ms
+			after 2ms                        -> (1ms) acquire read 2 3s n -1002`,
+		"the first in line listens to the channel while an owner is no engine": readerClaimed + `
+			told 0                           -> acquire read 2 3s n -1002
+			answer leads 2s                  -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 3s n -1002
+			answer leads 2s
+			message                          -> acquire read 2 3s n -1002
+			answer stands 2s
+			after 1500ms                     -> (1s) unsubscribe redisson_rwlock:{stock}`,
+		"readers beside others of this process stand in line behind a writer": readersClaimed + `
+			after 200ms
+			told 0                           -> acquire read 3 3s yields to others than 0 n -1003
+			answer stands 2s
+			told 0                           -> acquire read 3 3s yields to others than 0 n -1003
+			answer 1                         -> b: granted until 3.18s
+			after 20ms
+			c locks                          -> confirm read 3 3s`,
+		"their place is given up while others of this process read": readersClaimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read 3 n 1003
+			answer not-mine
+			a unlocks                        -> release read 1`,
+		"a writer behind them gets a place of its own when these have ended": readersClaimed + `
+			c locks write
+			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read 3 n 1003
+			answer not-mine
+			told 0
+			a unlocks                        -> release read 1
+			answer given 0                   -> a ok: granted; acquire write 4 3s n 1004
+			answer joins 2s
+			given 4                          -> c: granted until 1.99s`,
+		"an Owner that reads passes those in line": `
+			codes
+			a locks owner 7                  -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			answer joins 2s
+			c locks owner 7 lease 5s
+			told 0                           -> acquire read 3 5s yields to nobody n -1003
+			answer 1                         -> c: granted until 2.98s; b: granted until 2.98s`,
+		"readers that rest from yielding yield to those in line": `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 4 3s yields to others than 1 n -1004
+			answer held 2s
+			after 128ms                      -> acquire read 5 3s yields to others than 1 n -1005
+			answer held 2s
+			after 128ms                      -> acquire read 6 3s yields to others than 1 n -1006
+			answer held 2s                   -> acquire read 7 3s n -1007
+			answer joins 2s
+			after 500ms
+			told 0                           -> acquire read 7 3s yields to others than 1 n -1007
+			answer 1                         -> b: granted until 3.736s`,
+		"a confirmation that finds a writer in line, while this process has two leases": `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer 1                         -> b: granted until 2.98s
+			after 10ms
+			c locks                          -> confirm read 2 3s
+			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> confirm read 2 3s
+			answer waiting 0 1
+			after 127ms
+			after 1ms                        -> confirm read 2 3s
+			answer waiting 0 1
+			d locks try                      -> confirm read 2 3s
+			answer waiting 0 1               -> d: taken for 2.97s
+			after 128ms                      -> confirm read 2 3s
+			answer 0                         -> c: granted until 3.246s`,
+		"a confirmation that finds a writer in line, and an Owner that reads": `
+			codes
+			a locks owner 7                  -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer 1                         -> b: granted until 2.98s
+			after 10ms
+			c locks owner 7 lease 5s         -> confirm read 2 5s
+			answer waiting 0 1               -> c: granted until 2.99s`,
+		"readers of two leases that end leave the lock to the writer in line": `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer 1                         -> b: granted until 2.98s
+			after 10ms
+			c locks                          -> confirm read 2 3s
+			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> confirm read 2 3s
+			answer waiting 0 1
+			a unlocks                        -> release read 1
+			answer 0                         -> a ok: granted; acquire read 3 3s yields to others than 0 n -1003
+			answer joins 2s
+			b unlocks                        -> release read 2
+			answer given 0                   -> b ok: granted; acquire read 3 3s n -1003
+			answer stands 2s
+			told 0                           -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.99s`,
+		"a reader at the head gives up, and a writer follows": readerClaimed + `
+			c locks write
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
+			answer not-mine                  -> acquire write 3 3s n 1003
+			answer joins 2s
+			given 3                          -> c: granted until 1.98s`,
+		"a writer at the head gives up, and a reader follows": writerClaimed + `
+			c locks
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			answer not-mine                  -> acquire read 3 3s n -1003
+			answer joins 2s
+			told 0                           -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.97s`,
+		"a writer at the head gives up, and another follows at its place": writerClaimed + `
+			c locks write
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			given 2                          -> c: granted until 1.98s`,
+		"a writer gives up while its question is on its way, and a reader follows": writerClaimed + `
+			c locks
+			told 0                           -> acquire write 2 3s n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			answer stands 2s                 -> release write 2 n 1002
+			answer not-mine                  -> acquire read 3 3s n -1003`,
+		"a writer that is granted when it has given up, and a reader follows": writerClaimed + `
+			c locks
+			told 0                           -> acquire write 2 3s n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			answer 1                         -> release write 2
+			answer given 0                   -> acquire read 3 3s n -1003`,
+		"who asks once beside a place is told at once": writerClaimed + `
+			c locks try                      -> c: taken for 2s
+			d locks try write                -> d: taken for 2s`,
+		"who asks once stands nowhere, and who waits beside it joins the line": readerClaimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
+			answer not-mine
+			c locks try write                -> acquire write 3 3s
+			d locks
+			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n -1004`,
+		"a message when nobody waits": readerClaimed + `
+			told 0                           -> acquire read 2 3s n -1002
+			answer 1                         -> b: granted until 2.97s
+			told 0
+			b unlocks                        -> release read 2
+			answer 0                         -> b ok: granted
+			told 0
+			told 1
+			after 1s                         -> unsubscribe redisson_rwlock:{stock}:wheellock:u
+			idle                             -> true`,
+		"a message while a writer of this process holds is for later": writerClaimed + `
+			c locks
+			given 2                          -> b: granted until 1.98s
+			told 0
+			b unlocks                        -> release write 2
+			answer waiting 0 1               -> b ok: granted
+			after 3ms
+			after 1ms                        -> acquire read 3 3s n -1003`,
+		"a link that works again after an outage": readerClaimed + `
+			link-up                          -> acquire read 2 3s n -1002
+			answer stands 2s`,
+		"an inbox that is heard again after a break": writerClaimed + `
+			subscribed                       -> acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"an inbox that is refused to a writer": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write 2 3s
+			answer held 2s
+			message                          -> acquire write 3 3s
+			answer 1                         -> b: granted until 2.97s
+			b unlocks                        -> release write 3
+			answer 0                         -> b ok: granted
+			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}
+			idle                             -> true`,
+		"an inbox that is refused to readers": `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 3 3s yields to others than 1
+			answer held 2s
+			after 128ms                      -> acquire read 4 3s yields to others than 1`,
+		"an inbox that is refused after a break": readerClaimed + `
+			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 3s n -1002
+			answer stands 2s
+			message                          -> acquire read 2 3s n -1002`,
+		"a drained engine leaves the line: a writer": writerClaimed + `
+			drain                            -> b: closed; release write 2 n 1002
+			answer not-mine`,
+		"a drained engine leaves the line: readers, while others read on": readersClaimed + `
+			drain                            -> b: closed; release read 3 n 1003
+			answer not-mine
+			a extends 5s                     -> renew read 1 5s`,
+		"a closed engine leaves the line: a writer": writerClaimed + `
+			close                            -> b: closed; release write 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a closed engine leaves the line: readers beside others": readersClaimed + `
+			close                            -> b: closed; a ends: closed; release read 1
+			answer 0                         -> release read 3 n 1003
+			answer not-mine
+			idle                             -> true`,
+		"an owner that is freed by force while it stands in line: a writer": writerClaimed + `
+			force u:2:write 2                -> release write 2 u:2:write n 1002
+			given 2
+			answer 1                         -> force ok: granted; acquire write 3 3s n 1003`,
+		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
+			force u:2 2                      -> release read 2 u:2 n 1002
+			answer not-mine                  -> force ok: lost; acquire read 3 3s n -1003`,
+		"an owner that is freed by force before the answer by which it stands in line": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			force u:2:write 2
+			answer joins 2s                  -> release write 2 u:2:write n 1002
+			answer not-mine                  -> force ok: lost; acquire write 3 3s n 1003`,
+		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
+			force u:2 2                      -> release read 2 u:2
+			answer not-mine                  -> force ok: lost; acquire write 2 3s n 1002
+			answer stands 2s
+			given 2                          -> b: granted until 1.98s`,
+		"another owner that is freed by force leaves the place as it is": readerClaimed + `
+			force x:9:write 0                -> release write 0 x:9:write
+			answer given 0                   -> force ok: granted; acquire read 2 3s n -1002`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
+
+// Acquires in line that got no answer. Their owner ids may have a place then, or get one later.
+// invariant: released-owner-is-dead, claim-counts-from-its-acquire
+func TestRWLineOrphanScenes(t *testing.T) {
+	for name, text := range map[string]string{
+		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerClaimed + `
+			told 0                           -> acquire write 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			answer stands 2s                 -> release write 2 n 1002
+			given 2
+			answer not-mine                  -> acquire write 3 3s n 1003
+			answer joins 2s
+			given 3                          -> b: granted until 2s
+			b unlocks                        -> release write 3
+			answer 0                         -> b ok: granted
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerClaimed + `
+			told 0                           -> acquire read 2 3s n -1002
+			lost
+			after 20ms                       -> (17ms) acquire read 2 3s n -1002
+			answer stands 2s                 -> release read 2 n 1002
+			answer not-mine                  -> acquire read 3 3s n -1003
+			answer 1                         -> b: granted until 2.99s
+			b unlocks                        -> release read 3
+			answer 0                         -> b ok: granted
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a first question in line that got no answer": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			lost
+			stall 2.25s
+			link-up                          -> acquire write 2 3s n 1002
+			answer joins 2s
+			given 2                          -> acquire write 2 3s n 1002`,
+		"a writer that is granted after a question without an answer": writerClaimed + `
+			told 0                           -> acquire write 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			b unlocks                        -> release write 2 n 1002
+			answer 0                         -> b ok: granted
+			c locks                          -> acquire read 3 3s n -1003
+			answer joins 2s
+			told 0                           -> release write 2 n 1002
+			answer not-mine                  -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.99s
+			c unlocks                        -> release read 3
+			answer 0                         -> c ok: granted
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"readers that are granted after a question without an answer": readerClaimed + `
+			told 0                           -> acquire read 2 3s n -1002
+			lost
+			after 20ms                       -> (17ms) acquire read 2 3s n -1002
+			answer 1                         -> b: granted until 2.987s
+			b unlocks                        -> release read 2 n 1002
+			answer 0                         -> b ok: granted
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a message while others read is for an orphan, too": readersClaimed + `
+			told 0                           -> acquire read 3 3s yields to others than 0 n -1003
+			lost
+			after 20ms                       -> (18ms) acquire read 3 3s yields to others than 0 n -1003
+			answer 1                         -> b: granted until 2.998s
+			b unlocks                        -> release read 3 n 1003
+			answer 0                         -> b ok: granted
+			told 0                           -> release read 3 n 1003
+			answer not-mine`,
+		"a writer that gave up before the answer, and a reader that follows": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			lost
+			c locks
+			b waits-no-longer                -> b: gave up, last doubtful
+			after 20ms                       -> (17ms) release write 2 n 1002
+			answer not-mine                  -> acquire read 3 3s n -1003
+			answer joins 2s
+			given 2                          -> release write 2 n 1002
+			answer 0                         -> acquire read 3 3s n -1003
+			answer 1                         -> c: granted until 2.99s`,
+		"a reader that gave up before the answer, and a writer that follows": `
+			codes
+			b locks                          -> acquire read 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 3s n -1002
+			lost
+			c locks write
+			b waits-no-longer                -> b: gave up, last doubtful
+			after 20ms                       -> (17ms) release read 2 n 1002
+			answer not-mine                  -> acquire write 3 3s n 1003
+			answer joins 2s
+			given 3                          -> c: granted until 2s`,
+		"an owner id that was never in line is released without a code": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			lost
+			after 20ms                       -> (17ms) acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			answer joins 2s
+			told 0                           -> acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.99s
+			b unlocks                        -> release write 2
+			answer 0                         -> b ok: granted
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 1
+			answer not-mine`,
+		"a writer whose question got no answer and that reads now is released as a writer at its time": `
+			codes
+			b locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			c locks owner 7                  -> c: granted until 2.987s, re-entered
+			b unlocks                        -> downgrade 2 3s
+			answer 0                         -> b ok: granted
+			d locks                          -> d: granted until 2.99s, handed on
+			after 1s                         -> renew read 2 3s; unsubscribe redisson_rwlock:{stock}:wheellock:u
+			answer 1
+			after 1s                         -> renew read 2 3s
+			answer 1
+			after 230ms                      -> release write 2 n 1002
+			answer not-mine
+			c until                          -> 4.99s
+			c unlocks                        -> c ok: granted
+			d unlocks                        -> release read 2
+			answer 0                         -> d ok: granted
+			idle                             -> true`,
+		"also after the last read has ended": `
+			codes
+			b locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			c locks owner 7                  -> c: granted until 2.987s, re-entered
+			b unlocks                        -> downgrade 2 3s
+			answer 0                         -> b ok: granted
+			c unlocks                        -> release read 2
+			answer 0                         -> c ok: granted
+			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a downgrade that got no answer, and is released": `
+			codes
+			b locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			c locks owner 7                  -> c: granted until 2.987s, re-entered
+			b unlocks                        -> downgrade 2 3s
+			lost
+			c unlocks                        -> release write 2 n 1002
+			answer not-mine                  -> release read 2 n 1002
+			answer 0                         -> b ok: granted; c ok: granted
+			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			answer not-mine
+			idle                             -> true`,
+		"a place is released for as long as it may stand": readerClaimed + `
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
+			stall 62.039s
+			not-sent
+			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read 2 n 1002
+			not-sent
+			idle                             -> true`,
+		"a release of a place that failed has its pause, whatever is said": writerClaimed + `
+			c locks
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			again OOM                        -> acquire read 3 3s n -1003
+			answer joins 2s
+			given 2                          -> acquire read 3 3s n -1003
+			answer stands 2s
+			after 20ms                       -> (17ms) release write 2 n 1002
+			answer 0                         -> acquire read 3 3s n -1003`,
+	} {
+		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
+	}
+}
