@@ -108,12 +108,16 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 	(&ask{&caller.waiter, "stock:7", gate.RWKind}).deliver(l, 0)
 	l.nodes.gates = &l.gates
 	for again := range 3 {
-		asked := l.gates.fx.Commands[gate.AcquireWrite]
+		op := gate.AcquireWrite
+		if again > 0 {
+			op = gate.AcquireWriteInLine
+		}
+		asked := l.gates.fx.Commands[op]
 		if len(asked) != 1 {
 			t.Fatalf("heard %d times: %d questions, want 1", again, len(asked))
 		}
 		question := asked[0]
-		l.gates.fx.Commands[gate.AcquireWrite] = nil
+		l.gates.fx.Commands[op] = nil
 		question.Result, question.Reply = gate.Answered, -10_002
 		l.gates.answer(0, &question)
 		l.routes.applySubscriptions()

@@ -18,11 +18,11 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 		l.contest.queue.fair.answeredLeave(now, c)
 	case Adopt:
 		l.adopted(now, g, c)
-	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, FairAsk:
+	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, FairAsk:
 		l.acquired(now, g, c, fx)
 	case Downgrade:
 		l.downgraded(now, g, c)
-	case Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseWrite, FairRelease:
+	case Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine, FairRelease:
 		if !orphan {
 			l.released(now, g, c, fx)
 			break

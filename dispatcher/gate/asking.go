@@ -77,9 +77,7 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 		if code = l.placeCode(g.ID); l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
 			code = -code
 		}
-		if g.Ends = max(g.Ends, l.contest.rivals.claim.ends); rw == nil {
-			op = AcquireInLine
-		}
+		g.Ends, op = max(g.Ends, l.contest.rivals.claim.ends), l.ops(g.write).acquireInLine
 	}
 	c := l.send(op, g.ID, lease, fx)
 	if c.Args = (PlaceArgs{Code: code}).Args(); op == AcquireRead {

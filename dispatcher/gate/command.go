@@ -27,7 +27,7 @@ type Command struct {
 
 // inLine reports whether a command is an acquire that gets a place in line if it is refused.
 func (c *Command) inLine() bool {
-	return (c.Op == AcquireInLine || c.Op == AcquireRead || c.Op == AcquireWrite) && c.Args.Place().Code != 0
+	return (c.Op == AcquireInLine || c.Op == AcquireRead || c.Op == AcquireWriteInLine) && c.Args.Place().Code != 0
 }
 
 // ran reports whether the script ran and Reply is its answer.

@@ -19,6 +19,12 @@ func outsideLine(op Op) Op {
 		return Acquire
 	case ReleaseFromLine:
 		return Release
+	case AcquireWriteInLine:
+		return AcquireWrite
+	case ReleaseReadFromLine:
+		return ReleaseRead
+	case ReleaseWriteFromLine:
+		return ReleaseWrite
 	}
 	return op
 }

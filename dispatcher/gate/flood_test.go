@@ -45,7 +45,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 			switch c.Op {
 			case AcquireRead, AcquireWrite, Acquire, AcquireFenced, FairAsk:
 				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
-			case AcquireInLine:
+			case AcquireInLine, AcquireWriteInLine:
 				c.Reply = scripts.Reply(-1<<43 - (lease - now).Milliseconds() - 2)
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestAMessageWhileAQuestionIsOutIsNotLost(t *testing.T) {
 			b.answer = func(c *Command) {
 				well(c)
 				reply, question := refusals[c.Op]
-				if c.Op == AcquireWrite || c.Op == Acquire || c.Op == AcquireInLine {
+				if slices.Contains([]Op{Acquire, AcquireInLine, AcquireWrite, AcquireWriteInLine}, c.Op) {
 					reply, question = scripts.Reply(-(ends-b.now).Milliseconds()-2), true
 				}
 				switch {

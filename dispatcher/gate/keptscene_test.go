@@ -120,9 +120,9 @@ func TestTheMessageOfADowngradeIsOurOwn(t *testing.T) {
 	playScene(t, RWKind, `
 			a locks write owner 7            -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 2 1s

@@ -38,8 +38,8 @@ type traits struct {
 	fair        bool // waiters stand in a queue in Redis
 }
 
-// ops are the operations about one lease.
-type ops struct{ acquire, renew, confirm, release Op }
+// ops are the operations about one lease; InLine: it gets a place in line if it is refused; FromLine: it gives up its place besides.
+type ops struct{ acquire, acquireInLine, renew, confirm, release, releaseFromLine Op }
 
 // ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
@@ -50,15 +50,16 @@ func (l *Lock) ops(write bool) *ops {
 	return &k.read
 }
 
-var mutexOps = ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: Release}
+var mutexOps = ops{Acquire, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine}
 
 var traitsByKind = [...]traits{
 	MutexKind:  {write: mutexOps},
-	FencedKind: {write: ops{AcquireFenced, Renew, Confirm, Release}, fenced: true},
-	SpinKind:   {write: ops{Acquire, Renew, Confirm, ReleaseQuietly}, polls: true},
-	FairKind:   {write: ops{FairAsk, Renew, Confirm, FairRelease}, fair: true},
+	FencedKind: {write: ops{AcquireFenced, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine}, fenced: true},
+	SpinKind:   {write: ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: ReleaseQuietly}, polls: true},
+	FairKind:   {write: ops{acquire: FairAsk, renew: Renew, confirm: Confirm, release: FairRelease}, fair: true},
 	RWKind: {
-		write: ops{AcquireWrite, RenewWrite, ConfirmWrite, ReleaseWrite}, read: ops{AcquireRead, RenewRead, ConfirmRead, ReleaseRead},
+		write: ops{AcquireWrite, AcquireWriteInLine, RenewWrite, ConfirmWrite, ReleaseWrite, ReleaseWriteFromLine},
+		read:  ops{AcquireRead, AcquireRead, RenewRead, ConfirmRead, ReleaseRead, ReleaseReadFromLine},
 	},
 }
 
@@ -214,8 +215,8 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 
 // releaseOp is the operation that releases a writer or a reader. inLine: it may have a place in line, or get one.
 func (l *Lock) releaseOp(write, inLine bool) Op {
-	if inLine && l.contest.rw == nil {
-		return ReleaseFromLine
+	if inLine {
+		return l.ops(write).releaseFromLine
 	}
 	return l.ops(write).release
 }

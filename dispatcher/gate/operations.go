@@ -27,7 +27,9 @@ const (
 	ReleaseFromLine // gives up the owner's place in line besides
 	ReleaseQuietly  // publishes nothing
 	ReleaseRead
+	ReleaseReadFromLine
 	ReleaseWrite
+	ReleaseWriteFromLine
 	PermitFree
 	FairRelease
 	FairLeave // gives up places in the queue
@@ -48,6 +50,7 @@ const (
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
+	AcquireWriteInLine
 	PermitTake
 	FairAsk
 	Take
@@ -112,11 +115,19 @@ var Operations = [Ops]Operation{
 	},
 	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel", Releases: true},
 	ReleaseRead: {
-		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold", Args: "released rwChannel leftCode",
+		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold", Args: "released rwChannel",
 		Ours: true, Releases: true, publishes: true, givesAway: true,
 	},
+	ReleaseReadFromLine: {
+		Name: "release read from line", Script: &scripts.ReleaseReadFromLine, Head: "publish declared", Keys: "name line releasedHold",
+		Args: "released rwChannel leftCode", Ours: true, Releases: true, publishes: true, givesAway: true,
+	},
 	ReleaseWrite: {
-		Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel leftCode",
+		Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel",
+		Releases: true, publishes: true, givesAway: true,
+	},
+	ReleaseWriteFromLine: {
+		Name: "release write from line", Script: &scripts.ReleaseWriteFromLine, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel leftCode",
 		Releases: true, publishes: true, givesAway: true,
 	},
 	PermitFree: {
@@ -155,11 +166,12 @@ var Operations = [Ops]Operation{
 	},
 	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},
 	AcquireRead: {
-		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold", Args: "owner lease rwChannel placeCode yields",
+		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold", Args: "owner lease placeCode yields",
 		gives: granted, Ours: true,
 	},
-	AcquireWrite: {
-		Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter publish", Keys: "name line", Args: "writer lease rwChannel placeCode",
+	AcquireWrite: {Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted, Ours: true},
+	AcquireWriteInLine: {
+		Name: "acquire write in line", Script: &scripts.AcquireWriteInLine, Head: "notAfter publish", Keys: "name line", Args: "writer lease placeCode",
 		gives: granted, Ours: true,
 	},
 	PermitTake: {

@@ -57,7 +57,7 @@ func (j *redissonRW) free() {
 	j.until = 0
 	switch channel := scripts.RWChannel(stock); {
 	case !j.write:
-		r.run(written{scripts.ReleaseRead.Text, []string{stock, scripts.HoldKey(stock, j.owner)}, []string{"PUBLISH", "0", j.owner, channel}})
+		r.run(written{scripts.ReleaseRead.Text, []string{stock, stock, scripts.HoldKey(stock, j.owner)}, []string{"PUBLISH", "0", j.owner, channel}})
 	case r.has(j.owner + WriterSuffix):
 		r.do("DEL", stock)
 		r.do("PUBLISH", channel, "0")

@@ -7,7 +7,7 @@ const writerClaimed = `
 			codes
 			b locks write                    -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			answer joins 2s                  -> `
 
 // B wants to read. It has been refused and stands in line.
@@ -46,29 +46,29 @@ func TestRWGiftScenes(t *testing.T) {
 			b unlocks                        -> release write 2
 			given 2
 			answer given 0                   -> b ok: granted
-			c locks write                    -> acquire write 3 3s n 1003
+			c locks write                    -> acquire write in line 3 3s n 1003
 			answer joins 2s
-			given 2                          -> acquire write 3 3s n 1003`,
+			given 2                          -> acquire write in line 3 3s n 1003`,
 		"a code that comes too late is a hint": writerClaimed + `
 			stall 1.98s
-			given 2                          -> acquire write 2 3s n 1002
+			given 2                          -> acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 4.95s`,
 		"a code that comes while a question is on its way": writerClaimed + `
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			given 2
-			answer stands 2s                 -> acquire write 2 3s n 1002
+			answer stands 2s                 -> acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
 		"a code is a hint when the owner id came into line twice": writerClaimed + `
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			answer joins 2s
-			given 2                          -> acquire write 2 3s n 1002`,
+			given 2                          -> acquire write in line 2 3s n 1002`,
 		"a lock that was given over an earlier link is asked for": writerClaimed + `
 			link-breaks
-			given 2                          -> acquire write 2 3s n 1002`,
+			given 2                          -> acquire write in line 2 3s n 1002`,
 		"another code is a hint": writerClaimed + `
-			given 9                          -> acquire write 2 3s n 1002`,
+			given 9                          -> acquire write in line 2 3s n 1002`,
 		"a code on the channel that all listen to is a hint": writerClaimed + `
-			says 1002                        -> acquire write 2 3s n 1002`,
+			says 1002                        -> acquire write in line 2 3s n 1002`,
 		"our next writers have the lock as after any grant": writerClaimed + `
 			c locks write
 			given 2                          -> b: granted until 1.98s
@@ -86,7 +86,7 @@ func TestRWGiftScenes(t *testing.T) {
 			codes
 			b locks write owner 7            -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			answer joins 2s
 			given 2                          -> b: granted until 1.98s
 			c locks owner 7                  -> c: granted until 1.98s, re-entered
@@ -97,22 +97,22 @@ func TestRWGiftScenes(t *testing.T) {
 			codes
 			b locks write lease 10s          -> acquire write 1 10s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 10s n -1002
+			subscribed                       -> acquire write in line 2 10s n -1002
 			answer joins 2s
-			told 0                           -> acquire write 2 10s n -1002
+			told 0                           -> acquire write in line 2 10s n -1002
 			answer 1                         -> b: granted until 9.9s`,
 		"a writer with a least time is only woken": `
 			codes
 			b locks write least 1s           -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n -1002`,
+			subscribed                       -> acquire write in line 2 3s n -1002`,
 		"a writer that has gone when it is given the lock": writerClaimed + `
 			b leaves
 			given 2                          -> b: is not there; release write 2
 			answer given 0`,
 		"a lock that was given to a place that is being given up": writerClaimed + `
 			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			given 2
 			answer 1                         -> acquire read 3 3s n -1003
 			answer 1                         -> c: granted until 2.97s`,
@@ -120,14 +120,14 @@ func TestRWGiftScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s
 			after 50ms                       -> renew write 2 3s
 			answer not-mine                  -> b ends: lost
-			c locks write                    -> acquire write 3 3s n 1003`,
+			c locks write                    -> acquire write in line 3 3s n 1003`,
 		"a turn of writers ends when engines stand in line": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks write
 			stall 11ms
 			b unlocks                        -> b ok: granted; confirm write 2 3s
 			answer waiting 0 1               -> release write 2
-			answer given 0                   -> acquire write 3 3s n 1003`,
+			answer given 0                   -> acquire write in line 3 3s n 1003`,
 		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks
@@ -184,16 +184,16 @@ func TestRWLineScenes(t *testing.T) {
 			after 20ms
 			c locks                          -> confirm read 3 3s`,
 		"their place is given up while others of this process read": readersClaimed + `
-			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read 3 n 1003
+			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read from line 3 n 1003
 			answer not-mine
 			a unlocks                        -> release read 1`,
 		"a writer behind them gets a place of its own when these have ended": readersClaimed + `
 			c locks write
-			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read 3 n 1003
+			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read from line 3 n 1003
 			answer not-mine
 			told 0
 			a unlocks                        -> release read 1
-			answer given 0                   -> a ok: granted; acquire write 4 3s n 1004
+			answer given 0                   -> a ok: granted; acquire write in line 4 3s n 1004
 			answer joins 2s
 			given 4                          -> c: granted until 1.99s`,
 		"an Owner that reads passes those in line": `
@@ -278,13 +278,13 @@ func TestRWLineScenes(t *testing.T) {
 			answer 1                         -> c: granted until 2.99s`,
 		"a reader at the head gives up, and a writer follows": readerClaimed + `
 			c locks write
-			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
-			answer not-mine                  -> acquire write 3 3s n 1003
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
+			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> c: granted until 1.98s`,
 		"a writer at the head gives up, and a reader follows": writerClaimed + `
 			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n -1003
 			answer joins 2s
 			told 0                           -> acquire read 3 3s n -1003
@@ -295,13 +295,13 @@ func TestRWLineScenes(t *testing.T) {
 			given 2                          -> c: granted until 1.98s`,
 		"a writer gives up while its question is on its way, and a reader follows": writerClaimed + `
 			c locks
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			answer stands 2s                 -> release write 2 n 1002
+			answer stands 2s                 -> release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n -1003`,
 		"a writer that is granted when it has given up, and a reader follows": writerClaimed + `
 			c locks
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			answer 1                         -> release write 2
 			answer given 0                   -> acquire read 3 3s n -1003`,
@@ -309,7 +309,7 @@ func TestRWLineScenes(t *testing.T) {
 			c locks try                      -> c: taken for 2s
 			d locks try write                -> d: taken for 2s`,
 		"who asks once stands nowhere, and who waits beside it joins the line": readerClaimed + `
-			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			answer not-mine
 			c locks try write                -> acquire write 3 3s
 			d locks
@@ -336,7 +336,7 @@ func TestRWLineScenes(t *testing.T) {
 			link-up                          -> acquire read 2 3s n -1002
 			answer stands 2s`,
 		"an inbox that is heard again after a break": writerClaimed + `
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
 		"an inbox that is refused to a writer": `
 			codes
@@ -368,39 +368,39 @@ func TestRWLineScenes(t *testing.T) {
 			answer stands 2s
 			message                          -> acquire read 2 3s n -1002`,
 		"a drained engine leaves the line: a writer": writerClaimed + `
-			drain                            -> b: closed; release write 2 n 1002
+			drain                            -> b: closed; release write from line 2 n 1002
 			answer not-mine`,
 		"a drained engine leaves the line: readers, while others read on": readersClaimed + `
-			drain                            -> b: closed; release read 3 n 1003
+			drain                            -> b: closed; release read from line 3 n 1003
 			answer not-mine
 			a extends 5s                     -> renew read 1 5s`,
 		"a closed engine leaves the line: a writer": writerClaimed + `
-			close                            -> b: closed; release write 2 n 1002
+			close                            -> b: closed; release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a closed engine leaves the line: readers beside others": readersClaimed + `
 			close                            -> b: closed; a ends: closed; release read 1
-			answer 0                         -> release read 3 n 1003
+			answer 0                         -> release read from line 3 n 1003
 			answer not-mine
 			idle                             -> true`,
 		"an owner that is freed by force while it stands in line: a writer": writerClaimed + `
-			force u:2:write 2                -> release write 2 u:2:write n 1002
+			force u:2:write 2                -> release write from line 2 u:2:write n 1002
 			given 2
-			answer 1                         -> force ok: granted; acquire write 3 3s n 1003`,
+			answer 1                         -> force ok: granted; acquire write in line 3 3s n 1003`,
 		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
-			force u:2 2                      -> release read 2 u:2 n 1002
+			force u:2 2                      -> release read from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire read 3 3s n -1003`,
 		"an owner that is freed by force before the answer by which it stands in line": `
 			codes
 			b locks write                    -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			force u:2:write 2
-			answer joins 2s                  -> release write 2 u:2:write n 1002
-			answer not-mine                  -> force ok: lost; acquire write 3 3s n 1003`,
+			answer joins 2s                  -> release write from line 2 u:2:write n 1002
+			answer not-mine                  -> force ok: lost; acquire write in line 3 3s n 1003`,
 		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
 			force u:2 2                      -> release read 2 u:2
-			answer not-mine                  -> force ok: lost; acquire write 2 3s n 1002
+			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
 			answer stands 2s
 			given 2                          -> b: granted until 1.98s`,
 		"another owner that is freed by force leaves the place as it is": readerClaimed + `
@@ -416,56 +416,56 @@ func TestRWLineScenes(t *testing.T) {
 func TestRWLineOrphanScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerClaimed + `
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire write 2 3s n 1002
-			answer stands 2s                 -> release write 2 n 1002
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
+			answer stands 2s                 -> release write from line 2 n 1002
 			given 2
-			answer not-mine                  -> acquire write 3 3s n 1003
+			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> b: granted until 2s
 			b unlocks                        -> release write 3
 			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerClaimed + `
 			told 0                           -> acquire read 2 3s n -1002
 			lost
 			after 20ms                       -> (17ms) acquire read 2 3s n -1002
-			answer stands 2s                 -> release read 2 n 1002
+			answer stands 2s                 -> release read from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n -1003
 			answer 1                         -> b: granted until 2.99s
 			b unlocks                        -> release read 3
 			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a first question in line that got no answer": `
 			codes
 			b locks write                    -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			lost
 			stall 2.25s
-			link-up                          -> acquire write 2 3s n 1002
+			link-up                          -> acquire write in line 2 3s n 1002
 			answer joins 2s
-			given 2                          -> acquire write 2 3s n 1002`,
+			given 2                          -> acquire write in line 2 3s n 1002`,
 		"a writer that is granted after a question without an answer": writerClaimed + `
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.987s
-			b unlocks                        -> release write 2 n 1002
+			b unlocks                        -> release write from line 2 n 1002
 			answer 0                         -> b ok: granted
 			c locks                          -> acquire read 3 3s n -1003
 			answer joins 2s
-			told 0                           -> release write 2 n 1002
+			told 0                           -> release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n -1003
 			answer 1                         -> c: granted until 2.99s
 			c unlocks                        -> release read 3
 			answer 0                         -> c ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"readers that are granted after a question without an answer": readerClaimed + `
@@ -473,9 +473,9 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (17ms) acquire read 2 3s n -1002
 			answer 1                         -> b: granted until 2.987s
-			b unlocks                        -> release read 2 n 1002
+			b unlocks                        -> release read from line 2 n 1002
 			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a message while others read is for an orphan, too": readersClaimed + `
@@ -483,22 +483,22 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (18ms) acquire read 3 3s yields to others than 0 n -1003
 			answer 1                         -> b: granted until 2.998s
-			b unlocks                        -> release read 3 n 1003
+			b unlocks                        -> release read from line 3 n 1003
 			answer 0                         -> b ok: granted
-			told 0                           -> release read 3 n 1003
+			told 0                           -> release read from line 3 n 1003
 			answer not-mine`,
 		"a writer that gave up before the answer, and a reader that follows": `
 			codes
 			b locks write                    -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			lost
 			c locks
 			b waits-no-longer                -> b: gave up, last doubtful
-			after 20ms                       -> (17ms) release write 2 n 1002
+			after 20ms                       -> (17ms) release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n -1003
 			answer joins 2s
-			given 2                          -> release write 2 n 1002
+			given 2                          -> release write from line 2 n 1002
 			answer 0                         -> acquire read 3 3s n -1003
 			answer 1                         -> c: granted until 2.99s`,
 		"a reader that gave up before the answer, and a writer that follows": `
@@ -509,8 +509,8 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			lost
 			c locks write
 			b waits-no-longer                -> b: gave up, last doubtful
-			after 20ms                       -> (17ms) release read 2 n 1002
-			answer not-mine                  -> acquire write 3 3s n 1003
+			after 20ms                       -> (17ms) release read from line 2 n 1002
+			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> c: granted until 2s`,
 		"an owner id that was never in line is released without a code": `
@@ -519,9 +519,9 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (17ms) acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			answer joins 2s
-			told 0                           -> acquire write 2 3s n 1002
+			told 0                           -> acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.99s
 			b unlocks                        -> release write 2
 			answer 0                         -> b ok: granted
@@ -531,9 +531,9 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			codes
 			b locks write owner 7            -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.987s
 			c locks owner 7                  -> c: granted until 2.987s, re-entered
 			b unlocks                        -> downgrade 2 3s
@@ -543,7 +543,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			answer 1
 			after 1s                         -> renew read 2 3s
 			answer 1
-			after 230ms                      -> release write 2 n 1002
+			after 230ms                      -> release write from line 2 n 1002
 			answer not-mine
 			c until                          -> 4.99s
 			c unlocks                        -> c ok: granted
@@ -554,50 +554,50 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			codes
 			b locks write owner 7            -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.987s
 			c locks owner 7                  -> c: granted until 2.987s, re-entered
 			b unlocks                        -> downgrade 2 3s
 			answer 0                         -> b ok: granted
 			c unlocks                        -> release read 2
 			answer 0                         -> c ok: granted
-			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a downgrade that got no answer, and is released": `
 			codes
 			b locks write owner 7            -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 3s n 1002
+			subscribed                       -> acquire write in line 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire write 2 3s n 1002
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.987s
 			c locks owner 7                  -> c: granted until 2.987s, re-entered
 			b unlocks                        -> downgrade 2 3s
 			lost
-			c unlocks                        -> release write 2 n 1002
-			answer not-mine                  -> release read 2 n 1002
+			c unlocks                        -> release write from line 2 n 1002
+			answer not-mine                  -> release read from line 2 n 1002
 			answer 0                         -> b ok: granted; c ok: granted
-			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 2 n 1002
+			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a place is released for as long as it may stand": readerClaimed + `
-			b waits-no-longer                -> b: gave up, last taken for 2s; release read 2 n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			stall 62.039s
 			not-sent
-			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read 2 n 1002
+			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read from line 2 n 1002
 			not-sent
 			idle                             -> true`,
 		"a release of a place that failed has its pause, whatever is said": writerClaimed + `
 			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write 2 n 1002
+			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			again OOM                        -> acquire read 3 3s n -1003
 			answer joins 2s
 			given 2                          -> acquire read 3 3s n -1003
 			answer stands 2s
-			after 20ms                       -> (17ms) release write 2 n 1002
+			after 20ms                       -> (17ms) release write from line 2 n 1002
 			answer 0                         -> acquire read 3 3s n -1003`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })

@@ -111,7 +111,7 @@ func (p *rwProcess) step(what string, event func(fx *Effects)) {
 // checkRelease: whoever holds under a tenure knows of its end before its release is asked for.
 func (p *rwProcess) checkRelease(c *Command) {
 	for _, holder := range p.callers {
-		if (c.Op == ReleaseRead || c.Op == ReleaseWrite) && c.ID != 0 && holder.hold.Tenure == c.ID && holder.holds() && holder.hold.write == (c.Op == ReleaseWrite) {
+		if (outsideLine(c.Op) == ReleaseRead || outsideLine(c.Op) == ReleaseWrite) && c.ID != 0 && holder.hold.Tenure == c.ID && holder.holds() && holder.hold.write == (outsideLine(c.Op) == ReleaseWrite) {
 			p.w.broken("the release of %d was asked for while %v holds", c.ID, holder)
 		}
 	}

@@ -68,9 +68,9 @@ func TestRWQuestionScenes(t *testing.T) {
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			c locks write

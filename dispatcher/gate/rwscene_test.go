@@ -310,10 +310,10 @@ func TestRWScenes(t *testing.T) {
 			answer 1
 			b locks write
 			a unlocks                        -> release read 2
-			answer 1                         -> a ok: granted; acquire write 3 1s n -1
+			answer 1                         -> a ok: granted; acquire write in line 3 1s n -1
 			message
 			answer leads 1s
-			message                          -> acquire write 3 1s n -1
+			message                          -> acquire write in line 3 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
 			b unlocks                        -> release write 3
@@ -351,7 +351,7 @@ func TestRWScenes(t *testing.T) {
 			after 20ms                       -> (17ms) release read 1
 			answer not-mine                  -> acquire write 2 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 3 1s n -1
+			subscribed                       -> acquire write in line 3 1s n -1
 			answer 1                         -> b: granted until 1.01s
 			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u`,
 		"pauses grow, and what is answered begins anew": `
@@ -544,9 +544,9 @@ func TestRWScenes(t *testing.T) {
 		"a try is told what was heard of others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 700ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 600ms         -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer leads 600ms
 			after 100ms
 			b locks try write                -> b: taken for 500ms
@@ -554,11 +554,11 @@ func TestRWScenes(t *testing.T) {
 		"yields double while nobody takes what is left to others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer leads 5s
-			message                          -> acquire write 2 1s n -1
+			message                          -> acquire write in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release write 2
@@ -568,7 +568,7 @@ func TestRWScenes(t *testing.T) {
 			a locks write
 			b unlocks                        -> release read 3
 			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire write 4 1s n -1
+			after 4ms                        -> acquire write in line 4 1s n -1
 			answer 1                         -> a: granted until 996ms
 			b locks
 			a unlocks                        -> release write 4
@@ -579,7 +579,7 @@ func TestRWScenes(t *testing.T) {
 			a locks write
 			b unlocks                        -> release read 5
 			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire write 6 1s n -1
+			after 4ms                        -> acquire write in line 6 1s n -1
 			answer 1                         -> a: granted until 1.001s
 			a unlocks                        -> release write 6
 			answer not-mine                  -> a ok: lost
@@ -588,7 +588,7 @@ func TestRWScenes(t *testing.T) {
 			c locks write
 			b unlocks                        -> release read 7
 			answer 2                         -> b ok: granted
-			after 8ms                        -> acquire write 8 1s n -1
+			after 8ms                        -> acquire write in line 8 1s n -1
 			answer 1                         -> c: granted until 1.009s`,
 		"an owner that may still appear": `
 			a locks                          -> acquire read 1 1s
@@ -620,7 +620,7 @@ func TestRWScenes(t *testing.T) {
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
 			subscribed                       -> acquire read 2 1s n -1
 			answer leads 5s
-			drain                            -> a: closed; release read 2 n 1
+			drain                            -> a: closed; release read from line 2 n 1
 			answer not-mine
 			after 1s                         -> unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u
 			idle                             -> true`,
@@ -957,15 +957,15 @@ func TestRWScenes(t *testing.T) {
 		"a release that nobody waits for leaves nothing to others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer leads 5s
-			message                          -> acquire write 2 1s n -1
+			message                          -> acquire write in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release write 2
 			answer 2                         -> a ok: granted
-			b locks write                    -> acquire write 3 1s n -1
+			b locks write                    -> acquire write in line 3 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
 			b unlocks                        -> release write 3

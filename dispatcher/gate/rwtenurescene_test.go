@@ -90,27 +90,27 @@ func TestRWTenureScenes(t *testing.T) {
 		"who waits for a tenure that ran out asks at once": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			message                          -> acquire write 3 1s n -1
+			message                          -> acquire write in line 3 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			a unlocks                        -> release write 3
 			lost
 			stall 1100ms
-			after 1ms                        -> (0s) a ok: doubtful; acquire write 4 500ms n -1`,
+			after 1ms                        -> (0s) a ok: doubtful; acquire write in line 4 500ms n -1`,
 		"who waits for a tenure that is gone asks at once": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n -1
 			answer leads 5s
-			message                          -> acquire write 2 1s n -1
+			message                          -> acquire write in line 2 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			suspect                          -> renew write 2 1s
-			answer not-mine                  -> a ends: lost; acquire write 3 500ms n -1`,
+			answer not-mine                  -> a ends: lost; acquire write in line 3 500ms n -1`,
 		"a downgrade whose answer was lost, and that did not run": `
 			a locks write owner 7            -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms

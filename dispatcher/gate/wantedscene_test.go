@@ -267,9 +267,9 @@ func TestWantedScenes(t *testing.T) {
 		"a writer that subscribed itself": `
 			a locks write lease 10s          -> acquire write 1 10s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write 2 10s n -1
+			subscribed                       -> acquire write in line 2 10s n -1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 10s n -1
+			subscribed                       -> acquire write in line 2 10s n -1
 			answer 1                         -> a: granted until 9.9s
 			after 900ms
 			a listens                        -> count waiters 0

@@ -89,10 +89,10 @@ const (
 // operations are those of the scripts that renew or unlock, by digest.
 var operations = map[string]operation{
 	digest(scripts.Renew.Text): renewal, digest(scripts.RenewRead.Text): renewal, digest(scripts.Confirm.Text): renewal,
-	digest(scripts.PermitRenew.Text): renewal,
-	digest(scripts.Release.Text):     unlock, digest(scripts.ReleaseFromLine.Text): unlock, digest(scripts.FairRelease.Text): unlock,
-	digest(scripts.ReleaseRead.Text): unlock, digest(scripts.ReleaseWrite.Text): unlock, digest(scripts.Downgrade.Text): unlock,
-	digest(scripts.PermitFree.Text): unlock,
+	digest(scripts.ConfirmRead.Text): renewal, digest(scripts.PermitRenew.Text): renewal,
+	digest(scripts.Release.Text): unlock, digest(scripts.ReleaseFromLine.Text): unlock, digest(scripts.FairRelease.Text): unlock,
+	digest(scripts.ReleaseRead.Text): unlock, digest(scripts.ReleaseReadFromLine.Text): unlock, digest(scripts.ReleaseWrite.Text): unlock,
+	digest(scripts.ReleaseWriteFromLine.Text): unlock, digest(scripts.Downgrade.Text): unlock, digest(scripts.PermitFree.Text): unlock,
 }
 
 // target are the calls about a name, of one operation or of any.

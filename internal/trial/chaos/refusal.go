@@ -14,7 +14,8 @@ import (
 
 // grants are the digests of the scripts that give something to somebody.
 var grants = func() (digests []string) {
-	for _, s := range []scripts.Script{scripts.Acquire, scripts.AcquireFenced, scripts.AcquireRead, scripts.AcquireWrite, scripts.FairAsk, scripts.PermitTake} {
+	for _, s := range []scripts.Script{scripts.Acquire, scripts.AcquireInLine, scripts.AcquireFenced, scripts.AcquireRead, scripts.AcquireWrite,
+		scripts.AcquireWriteInLine, scripts.FairAsk, scripts.PermitTake} {
 		sum := sha1.Sum([]byte(s.Text))
 		digests = append(digests, hex.EncodeToString(sum[:]))
 	}

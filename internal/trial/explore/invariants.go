@@ -292,7 +292,7 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 	}
 	owner := ownerField(e.uuid, c.ID)
 	switch {
-	case c.Op == gate.ReleaseWrite && s.do("HEXISTS", c.Entry.Name, owner).Int == 1 && s.do("HEXISTS", c.Entry.Name, owner+gate.WriterSuffix).Int == 0:
+	case (c.Op == gate.ReleaseWrite || c.Op == gate.ReleaseWriteFromLine) && s.do("HEXISTS", c.Entry.Name, owner).Int == 1 && s.do("HEXISTS", c.Entry.Name, owner+gate.WriterSuffix).Int == 0:
 		return // it reads, and the writer that it was may come back
 	case gate.Operations[c.Op].Releases:
 	case c.Op == gate.FairLeave: // of places that may come back

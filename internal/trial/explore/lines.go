@@ -95,7 +95,7 @@ func (f *flight) field(s *state) string {
 	if owner := f.Args.Release().Owner; owner != "" {
 		return owner
 	}
-	if f.Op == gate.ReleaseWrite {
+	if f.Op == gate.ReleaseWrite || f.Op == gate.ReleaseWriteFromLine {
 		return ownerField(s.engines[f.by].uuid, f.ID) + gate.WriterSuffix
 	}
 	return ownerField(s.engines[f.by].uuid, f.ID)
