@@ -800,6 +800,21 @@ func TestTurnsOfReadersAndWriters(t *testing.T) {
 	}
 }
 
+// A client of Redisson that stays behind when an engine's reader leaves tells nobody but who listens to the lock's channel. So the first in
+// line is told to ask: it learns that it is to listen.
+func TestAReaderThatLeavesTheLockToAnOutsiderTellsTheFirst(t *testing.T) {
+	b := realBox(t)
+	for owner, want := range map[string]string{"java:1": "0", bob + ":7": ""} {
+		b := b.isRead(t, ann+":1", owner)
+		first, second := b.inbox(cid), b.inbox(dan)
+		b.stand(writer(cid, 1), writer(dan, 1))
+		b.want(b.endsRead(ann+":1", ""), "0", "release_read")
+		first(want)
+		second("")
+		b.stands(one, owner+"=1", "mode=read")
+	}
+}
+
 // Where Redis refuses a command the lock is free or somebody's, with an end, and nobody hears a code of a lock that it does not have.
 // invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
 func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 var (
 	everyKind  = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, latches}
 	leasedKind = []kind{mutexes, reentrant, fenced, fairs, rws, permits} // what comes back when its holder dies
-	lineKind   = []kind{mutexes, fenced, semaphores, permits}            // engines stand in line for them
+	lineKind   = []kind{mutexes, fenced, rws, semaphores, permits}       // engines stand in line for them
 	lockKind   = []kind{mutexes, reentrant, fenced, fairs, rws}          // what needs nothing in Redis that is not its own
 )
 

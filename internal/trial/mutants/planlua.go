@@ -149,15 +149,15 @@ func (s *luaScripts) embedding() string {
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
 var worldScripts = map[string]string{
-	"mutex":      "prelude line acquire release renew pass tokens",
-	"line":       "prelude tokens line acquire release renew pass",
-	"spin":       "prelude acquire release renew pass tokens",
-	"fenced":     "prelude tokens acquire line release renew pass",
-	"fair":       "prelude claim fair fair_ask fair_release fair_leave renew",
-	"read-write": "prelude rw acquire_rw release_rw renew pass",
-	"permits":    "prelude receipt permits permit_take permit_free permit_renew change",
-	"semaphore":  "prelude receipt take change",
-	"latch":      "prelude receipt count change",
+	"mutex":      "prelude faults line acquire release renew pass tokens",
+	"line":       "prelude faults tokens line acquire release renew pass",
+	"spin":       "prelude faults acquire release renew pass tokens",
+	"fenced":     "prelude faults tokens acquire line release renew pass",
+	"fair":       "prelude faults claim fair fair_ask fair_release fair_leave renew",
+	"read-write": "prelude faults rw line acquire_rw release_rw renew pass",
+	"permits":    "prelude faults receipt permits permit_take permit_free permit_renew change",
+	"semaphore":  "prelude faults receipt take change",
+	"latch":      "prelude faults receipt count change",
 }
 
 // runsIn reports whether a script runs in the world of a run of the explorer, which ends with the name of its kind, or has it inside.

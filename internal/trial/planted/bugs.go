@@ -32,7 +32,10 @@ var bugs = []Bug{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
-		{"scripts/acquire_rw.lua", "		if found[1] == 'write' then return taken(ttl) end\n", ""},
+		{"scripts/acquire_rw.lua", "channelof(lock), not reads or found[1] == 'write'", "channelof(lock), not reads"},
+	}},
+	{"a writer that is given the lock as a reader would be", []edit{
+		{"scripts/line.lua", "'mode', 'write', owner, '1')", "'mode', 'read', owner, '1')"},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
 		{"dispatcher/gate/handoff.go", "g.Doubt || g.handed", "g.handed"},
@@ -104,7 +107,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.ID, g.write, false))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.write, false))\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -128,7 +131,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than two seconds", []edit{
-		{"scripts/line.lua", "bound(lock, GIFT, owner)", "bound(lock, 500, owner)"},
+		{"scripts/line.lua", "bound(lock, GIFT, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},
 	}},
 	{"a place that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
@@ -210,7 +213,7 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/claim.go", "	if l.traits().fenced || g.phase", "	if g.phase"},
+		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
 		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{

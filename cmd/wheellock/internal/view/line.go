@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,11 +14,11 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Engines that wait for a mutex or for permits stand in a line (scripts/line.lua). The member of a place is "<owner> <code>", and the code is a secret by
+// Engines that wait for a mutex, a read-write lock or permits stand in a line (scripts/line.lua). The member of a place is "<owner> <code>", and the code is a secret by
 // which its engine is given the lock. So no member is passed on whole.
 
 // placeInLine has the owner of a place. Another member of the line, which says since when the lock was given, is none.
-var placeInLine = regexp.MustCompile(`^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+) [0-9]+$`)
+var placeInLine = regexp.MustCompile(`^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+(?::write)?) [0-9]+$`)
 
 // mostInQueue is how many places of a queue or a line are read.
 const mostInQueue = 1000
@@ -77,16 +78,22 @@ func (r *redis) inLine(ctx context.Context, locks []*Lock) []int64 {
 
 // mayHaveLine reports whether engines stand in line for a lock of this kind. If its kind is not known, they may.
 func (l *Lock) mayHaveLine() bool {
-	return l.Kind == engine.KindMutex || l.Kind == engine.KindFenced || l.Kind == engine.KindPermits || l.Kind == ""
+	return slices.Contains([]engine.Kind{engine.KindMutex, engine.KindFenced, engine.KindRead, engine.KindWrite, engine.KindPermits, ""}, l.Kind)
 }
 
 // ownerInLine is an owner that gives the lock to the line: an engine, which has a UUID of version 8.
-var ownerInLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+-8[0-9a-f]+-[0-9a-f]+-[0-9a-f]+:[0-9]+$`)
+var ownerInLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+-8[0-9a-f]+-[0-9a-f]+-[0-9a-f]+:[0-9]+(:write)?$`)
+
+// mostLookedAt is how many owners of a lock an engine looks at that waits (MANY in scripts/line.lua).
+const mostLookedAt = 16
 
 // firstListens reports whether the first place in line listens to the lock's channel besides, because the owner does not give the lock to the
 // line. Of permits it does so only beside clients of Redisson, and is then counted twice.
 func (l *Lock) firstListens() bool {
-	return l.Kind != engine.KindPermits && l.Foreign == "" && (l.Holders != 1 || len(l.Owners) != 1 || !ownerInLine.MatchString(l.Owners[0].ID))
+	if l.Kind == engine.KindPermits || l.Foreign != "" {
+		return false
+	}
+	return len(l.Owners) == 0 || l.Holders > mostLookedAt || slices.ContainsFunc(l.Owners, func(o Owner) bool { return !ownerInLine.MatchString(o.ID) })
 }
 
 // waiting is how many processes wait for a lock: those that listen to its channels, and those that stand in its line; nil: it is not known.

@@ -30,7 +30,7 @@ type Lock struct {
 	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
 	Token   int64       `json:"token,omitempty"`   // the last fencing token
 	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
-	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock, or engines in line for a mutex: the next one first, a thousand at most
+	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock, or engines in line: the next one first, a thousand at most
 	Queued  int64       `json:"queued,omitempty"`  // how long the queue or the line is
 	Leader  string      `json:"leader,omitempty"`  // of an election: its leader
 	Since   *time.Time  `json:"since,omitempty"`   // of an election: since when; of a fenced lock: since when its process has it

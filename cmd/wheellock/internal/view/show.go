@@ -19,8 +19,8 @@ func Show() cli.Command {
 		Short: "show who holds a lock, and who waits for it",
 		Help: `Shows the kind, the owners with the identity and address of their processes, the
 hold count, when the lease expires, the fencing counter, how many processes wait, and
-in which order: the queue of a fair lock, or the engines in line for a mutex. Redisson's
-waiters for a mutex are counted, and have no places. A fenced lock shows how long its
+in which order: the queue of a fair lock, or the engines in line for another. Redisson's
+waiters are counted, and have no places in line. A fenced lock shows how long its
 process has it, and the leader of an election since when it leads.
 
 With --again it looks twice. If the lease went up, the holder is alive and renews it.
