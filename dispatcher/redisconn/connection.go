@@ -214,7 +214,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		err := wire.Decode(c.Batch[call.From:call.To], results[i])
 		if err == nil {
 			well = true
-			c.ran(call)
+			c.answered(call)
 			continue
 		}
 		v := rediserr.Judge(err)
@@ -248,8 +248,8 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	return reload
 }
 
-// ran notes what a call that ran says about the node, and has what a wide one refused sent alone (rule 14).
-func (c *Connection) ran(call wire.Call) {
+// answered notes what a call that ran says about the node, and has what a wide one refused sent alone (rule 14).
+func (c *Connection) answered(call wire.Call) {
 	if call.Wide {
 		c.calls = call.Refused(c.calls, c.Batch)
 	} else if call.Doubted != "" && c.Batch[call.From].Reply.Fault() != scripts.Other {

@@ -184,3 +184,29 @@ func TestClusterKeepsLocksOfManySlotsWhileTheyMove(t *testing.T) {
 		t.Errorf("%d nodes are believed to refuse wide calls", n)
 	}
 }
+
+// What a wide call granted is watched, and on a replica, name by name.
+// invariant: replicas-acknowledge
+func TestClusterNamesOfOneCallAreWatchedAndReplicated(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 1)
+	e := testkit.Join(t, c, testkit.Lease(time.Hour), testkit.Replicas(1), func(o *engine.Options) { o.WatchLoss = true })
+	holds := testkit.LockMany(t, e, "watched", 200)
+	for i, h := range holds {
+		if keys := c.NodeOf(slotOf(h.Name())).Keys(); i == 0 && len(keys) < 20 {
+			t.Errorf("%d keys at a master", len(keys))
+		}
+		if err := h.Err(); err != nil {
+			t.Errorf("%s: %v", h.Name(), err)
+		}
+	}
+	lost := holds[7]
+	c.NodeOf(slotOf(lost.Name())).MustDo("DEL", lost.Name())
+	testkit.Receive(t, "word of a key that was deleted", lost.Done())
+	for i, h := range holds {
+		if i != 7 && testkit.Ended(h) {
+			t.Errorf("%s has ended, too", h.Name())
+		}
+	}
+	unlockAll(t, append(holds[:7:7], holds[8:]...))
+}
