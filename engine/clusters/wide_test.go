@@ -160,6 +160,20 @@ func TestClusterNodeRefusesWideCalls(t *testing.T) {
 func TestClusterKeepsLocksOfManySlotsWhileTheyMove(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
+	t.Run("key by key", func(t *testing.T) {
+		moveUnderLoad(t, c, func(slot int, to *redistest.Server) { c.MoveSlot(slot, to) })
+	})
+	t.Run("at once", func(t *testing.T) {
+		if first := slotOf("first"); !c.MigrateSlot(first, other(c, first)) {
+			t.Skip("this server cannot")
+		}
+		moveUnderLoad(t, c, func(slot int, to *redistest.Server) { c.MigrateSlot(slot, to) })
+	})
+}
+
+// moveUnderLoad moves slots while callers lock and unlock.
+func moveUnderLoad(t *testing.T, c *redistest.Cluster, move func(slot int, to *redistest.Server)) {
+	t.Helper()
 	a, b := testkit.Join(t, c), testkit.Join(t, c)
 	callers := newContenders(t)
 	names := testkit.Spread("slots", 24)
@@ -176,7 +190,7 @@ func TestClusterKeepsLocksOfManySlotsWhileTheyMove(t *testing.T) {
 	}
 	for i := range testkit.Times(t, 300, 12) {
 		slot, before := slotOf(names[i%len(names)]+":m"), callers.pairs.Load()
-		c.MoveSlot(slot, other(c, slot))
+		move(slot, other(c, slot))
 		redistest.Await(t, "locks taken after the move", func() bool { return callers.pairs.Load() > before+50 })
 	}
 	t.Logf("%d pairs", callers.finish())
