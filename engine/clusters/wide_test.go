@@ -224,3 +224,41 @@ func TestClusterNamesOfOneCallAreWatchedAndReplicated(t *testing.T) {
 	}
 	unlockAll(t, append(holds[:7:7], holds[8:]...))
 }
+
+// Hash slots that stay open on their way, for ever if a resharding was interrupted, hold up no mutex: neither theirs nor those that share their
+// calls.
+// invariant: command-follows-its-slot
+func TestClusterMutexesGoOnWhileSlotsStayOpen(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a, b := testkit.Join(t, c), testkit.Join(t, c)
+	var all []*contenders
+	var open []*redistest.SlotMove
+	for i, name := range testkit.Spread("open", 12) {
+		callers := newContenders(t)
+		all = append(all, callers)
+		for _, e := range []*engine.Engine{a, b} {
+			callers.contend(2, e.Mutex(name))
+		}
+		if i%3 == 0 {
+			open = append(open, c.BeginMove(slotOf(name), other(c, slotOf(name))))
+		}
+	}
+	for range testkit.Times(t, 20, 2) {
+		for i, callers := range all {
+			before := callers.pairs.Load()
+			redistest.Await(t, fmt.Sprintf("pairs of name %d", i), func() bool { return callers.pairs.Load() > before+10 })
+		}
+		for _, move := range open {
+			move.Keys(1)
+		}
+	}
+	for _, callers := range all {
+		callers.finish()
+	}
+	for _, move := range open {
+		for move.Keys(100) > 0 {
+		}
+		move.Finish()
+	}
+}
