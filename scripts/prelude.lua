@@ -134,7 +134,7 @@ local function each(n, step)
 		local width, whole = #KEYS / n, step
 		step = function(i)
 			local there = call('EXISTS', unpack(KEYS, width * (i - 1) + 1, width * i))
-			if type(there) == 'table' then return fault(there, KEYS[width * i]) end
+			if type(there) == 'table' then return fault(there) end
 			return whole(i, there)
 		end
 	end
