@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,8 +29,8 @@ import (
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
 // order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant:
 // [WithOwner] is [ErrInvalid]. Callers of one process queue in the process, and TryLock fails with [ErrHeld] at once while
-// there are any, or one holds the lock. Processes ask again after random pauses, because no message can tell of a majority. If
-// no majority granted it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
+// there are any, or one holds the lock. Processes wait for the part of one server, the first that answers, in its line (ARCHITECTURE.md), and
+// ask the others when they have it: so list the servers in the same order in every process. If no majority granted it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
 // reasons that do not pass.
 type QuorumLock struct{ several }
 
@@ -72,6 +73,45 @@ type answer struct {
 type quorumQueues struct {
 	mu     sync.Mutex
 	queues map[string][]*compositeCall
+	wanted map[string]wish // names that others wanted
+}
+
+// wish is that others wanted a name.
+type wish struct {
+	until time.Time // they may want it again
+	place int       // the first server that said so
+}
+
+const (
+	// wantedFor is how long others may come again for a name that was refused. Who asks for it meanwhile waits in line at once: otherwise the
+	// process that has just unlocked would have the majority again before the first in line has asked for it.
+	wantedFor = time.Second
+	// lookAfter is how often a call that waits in the line of a server looks whether that server can be reached.
+	lookAfter = time.Second
+	// mostWanted is the number of names that are remembered before those are forgotten whose time is over.
+	mostWanted = 1024
+)
+
+// want notes that the server at place has a name for others.
+func (q *quorumQueues) want(name string, place int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if q.wanted == nil {
+		q.wanted = make(map[string]wish)
+	}
+	if len(q.wanted) >= mostWanted {
+		maps.DeleteFunc(q.wanted, func(_ string, w wish) bool { return now.After(w.until) })
+	}
+	q.wanted[name] = wish{now.Add(wantedFor), place}
+}
+
+// isWanted reports whether others have wanted a name of late, and in the line of which server they wait.
+func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w := q.wanted[name]
+	return w.place, time.Now().Before(w.until)
 }
 
 // enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join.
@@ -103,16 +143,86 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 	}
 	q.queues[c.lock.name] = queue
 	if i == 0 {
-		go queue[0].askServers()
+		go queue[0].takeTurn()
 	}
 	return true
+}
+
+// takeTurn asks the servers for the call that has the turn, until it is answered. That costs a goroutine for each name that is waited for.
+func (c *compositeCall) takeTurn() {
+	place, wanted := c.lock.e.quorums.isWanted(c.lock.name)
+	for {
+		var h *Hold
+		var err error
+		inLine := wanted && !c.once
+		if inLine {
+			h, place, err = c.waitInLine(place)
+		} else {
+			h, place, err = c.askServers(nil)
+		}
+		over := c.over()
+		switch {
+		case err == nil || c.once:
+			c.settle(h, err)
+			return
+		case over != nil:
+			c.settle(nil, over)
+			return
+		case !passing(err):
+			c.settle(nil, err)
+			return
+		}
+		c.last = err
+		if wanted = errors.Is(err, ErrHeld); wanted {
+			c.lock.e.quorums.want(c.lock.name, place)
+		}
+		if inLine || !wanted {
+			c.waitToAsk(err)
+		}
+	}
+}
+
+// waitToAsk waits until the servers may be asked again.
+func (c *compositeCall) waitToAsk(err error) {
+	rest, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
+	defer stop()
+	c.tries++
+	<-rest.Done()
+}
+
+// waitInLine waits for the part of the server that is at place, unless that server cannot be reached any more, and then asks the others.
+func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
+	waiting, stop := context.WithCancel(c.asking)
+	defer stop()
+	server := c.lock.members[place].(*Mutex)
+	line := server.LockAsync(waiting, c.opts...) // it is answered soon when the time for asking ends
+	for {
+		look, end := context.WithTimeout(context.WithoutCancel(c.ctx), lookAfter)
+		part, err := line.Wait(look)
+		late := err != nil && look.Err() != nil
+		end()
+		switch {
+		case late && server.e.dispatchers.up():
+			continue
+		case late:
+			line.Then(func(part *Hold, err error) { takeLate(nil, answer{hold: part, err: err}) })
+			return c.askServers(nil)
+		case err != nil && c.asking.Err() != nil:
+			if end := (*unmet)(nil); errors.As(err, &end) {
+				c.last = end.last
+			}
+			return nil, place, err
+		default:
+			return c.askServers(&answer{place: place, hold: part, err: err})
+		}
+	}
 }
 
 // askInTurn asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
 func (c *compositeCall) askInTurn() {
 	switch before := c.lock.e.quorums.enter(c); {
 	case before == 0:
-		go c.askServers()
+		go c.takeTurn()
 	case c.once:
 		c.settle(nil, c.lock.hasTurn())
 	default:
@@ -137,16 +247,21 @@ func (c *compositeCall) passTurn(h *Hold) {
 	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
 }
 
-// askServers asks every server once, under fresh owner ids. The call is answered, or asks again later, as soon as a majority granted the
-// lock or can no longer grant it. A later grant joins the Hold, or is given back. The end of ctx ends the questions until then and not
-// afterwards: callers end their contexts when they have what they wanted, and the hold would lack the servers that are later.
-func (c *compositeCall) askServers() {
+// askServers asks every server once, under fresh owner ids, but for the one of which the answer is known; nil: none is. It returns as soon as
+// a majority granted the lock or can no longer grant it, and in the line of which server to wait. A later grant joins the Hold, or is given
+// back. The end of ctx ends the questions until then and not afterwards: callers end their contexts when they have what they wanted, and the
+// hold would lack the servers that are later.
+func (c *compositeCall) askServers(known *answer) (h *Hold, place int, err error) {
 	began, n := time.Now(), len(c.lock.members)
 	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
-	defer stop()
 	undecided := context.AfterFunc(c.asking, stop)
 	answers := make(chan answer, n)
 	for i, l := range c.lock.members {
+		if known != nil && i == known.place {
+			known.end, place = began.Add(c.demand.lease), i
+			answers <- *known
+			continue
+		}
 		go func() {
 			h, err := l.TryLock(asking, c.opts...)
 			if c.asking.Err() != nil && errors.Is(err, context.Canceled) {
@@ -165,8 +280,6 @@ func (c *compositeCall) askServers() {
 			refused++
 		}
 	}
-	var h *Hold
-	var err error
 	switch inTime := undecided(); {
 	case granted < c.lock.need:
 		giveBack(parts)
@@ -180,21 +293,27 @@ func (c *compositeCall) askServers() {
 	if err != nil {
 		stop()
 	}
-	c.attempted(h, err)
-	for range n - granted - refused {
-		takeLate(h, <-answers)
+	if errors.Is(err, ErrHeld) {
+		place = lineFrom(place, errs)
 	}
+	go func() {
+		defer stop()
+		for range n - granted - refused {
+			takeLate(h, <-answers)
+		}
+	}()
+	return h, place, err
 }
 
-// attempted answers the call, or has it ask again.
-func (c *compositeCall) attempted(h *Hold, err error) {
-	switch {
-	case err == nil:
-		c.settle(h, nil)
-	case c.once:
-		c.settle(nil, err)
-	default:
-		c.pause(err, c.askServers)
+// lineFrom is the first server from place on that did not fail. One did not, as it said that another has the lock. One that has not answered
+// yet counts as well, so that all processes wait in the same line.
+func lineFrom(place int, errs []error) int {
+	for {
+		place %= len(errs)
+		if err := errs[place]; err == nil || errors.Is(err, ErrHeld) {
+			return place
+		}
+		place++
 	}
 }
 

@@ -211,6 +211,50 @@ func TestQuorumExcludes(t *testing.T) {
 	})
 }
 
+// Processes that want the lock all the time wait in the line of one server, and so have turns. If that server dies, they learn it within a
+// tenth of the lease, and wait in another's.
+func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
+	t.Parallel()
+	for name, dies := range map[string]int{"all servers live": -1, "the first server dies": 200} {
+		t.Run(name, func(t *testing.T) {
+			onFleet(t, engine.Options{}, func(f *fleet) {
+				const processes = 6
+				sections := max(dies, 0) + 1000
+				var wg sync.WaitGroup
+				var mu sync.Mutex
+				n, judged := 0, time.Now()
+				for p := range processes {
+					party := f.another()
+					wg.Go(func() {
+						last := time.Now()
+						for done := false; !done; {
+							hold := testkit.MustLock(f.T, party.lock())
+							mu.Lock()
+							if since := time.Since(last); last.After(judged) && since > 4*processes*6*time.Millisecond {
+								f.T.Errorf("section %d: process %d waited for %v", n, p, since)
+							}
+							if n++; n == dies {
+								f.servers[0].Stop()
+								judged = time.Now().Add(4 * time.Second)
+							}
+							done = n >= sections
+							mu.Unlock()
+							last = time.Now()
+							time.Sleep(5 * time.Millisecond)
+							testkit.MustUnlock(f.T, hold)
+						}
+					})
+				}
+				began := time.Now()
+				wg.Wait()
+				if took := time.Since(began); took > time.Duration(sections)*7*time.Millisecond {
+					f.T.Errorf("%d sections of 5 ms took %v", sections, took)
+				}
+			})
+		})
+	}
+}
+
 func TestQuorumRefusesBadEngines(t *testing.T) {
 	server := redistest.Start(t)
 	a, b := openAt(t, server.Addr(), engine.Options{}), openAt(t, server.Addr(), engine.Options{})
