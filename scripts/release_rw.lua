@@ -18,7 +18,7 @@ local keys, args, head = reads and 3 or 2, leaves and 3 or 2, reads and 2 or 1
 local lined = not none(KEYS, 2, keys)
 
 -- The owner goes by one write, of a kind that Redis allows at maxmemory: either its field goes, or the whole lock with it.
-return each(#KEYS / keys, function(i)
+return each(#KEYS / keys, function(i, there)
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, channel = KEYS[k + 1], lined and KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2]
 	if line == lock then line = nil end
@@ -26,6 +26,7 @@ return each(#KEYS / keys, function(i)
 	local count = call('HGET', lock, owner)
 	if type(count) == 'table' then return lostor(count, lock) end
 	if not count then return -1 end
+	if there == 1 then line = nil end -- it was the lock
 	local fields = call('HLEN', lock)
 	if type(fields) == 'table' then return fault(fields, lock) end
 	local left = -3
