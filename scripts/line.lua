@@ -84,7 +84,7 @@ end
 local function join(line, place)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
 	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
-	return type(call('ZADD', line, string.format('%.0f', math.max(tonumber(at or 0), 0) + 1), place)) == 'number', not at
+	return type(call('ZADD', line, string.format('%.0f', math.floor(math.max(tonumber(at or 0), 0)) + 1), place)) == 'number', not at
 end
 
 -- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
@@ -150,6 +150,19 @@ local function put(lock, owner)
 	return type(made) == 'number' and not bound(lock, GIFT, owner, 'mode')
 end
 
+-- rotate puts a first place that is only told of a free lock at the end if it was told before: its engine may be stopped. A half in its
+-- score says that it was told. It answers the place that is first then.
+local function rotate(line, place)
+	local _, code = read(place, '')
+	local score = (code == WOKEN or code == READER) and tonumber(call('ZSCORE', line, place)) -- unchecked: without it the place stays
+	if not score then return place end
+	if score % 1 == 0 then
+		call('ZADD', line, 'XX', string.format('%.1f', score + 0.5), place) -- unchecked: then it is told once more
+		return place
+	end
+	return join(line, place) and first(line) or place
+end
+
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
 -- told that the lock is free: its place stands if it is only woken. An engine whose inbox nobody hears here may hear it at another node
 -- of a cluster, so no code is published in vain, and it is told to ask again. A user who may not ask who listens gives nothing.
@@ -199,7 +212,7 @@ local function handOver(lock, line, how, channel, left, message)
 		if not since then -- before the place goes: with its last member the line would go, and be made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
 		end
-		if give(lock, line, place, how, channel) then return GIVEN end
+		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
 	local heard = publish(how, channel, message)

@@ -148,6 +148,20 @@ func TestLine(t *testing.T) {
 			}
 			b.wantLine(place(cid, 1))
 		})
+		t.Run("who was told and has not come goes to the end", func(t *testing.T) {
+			b := held(t, ann+":1")
+			inboxes := []string{scripts.Inbox(scripts.LockChannel(one), bob), scripts.Inbox(scripts.LockChannel(one), cid)}
+			heard := []<-chan string{b.listen(inboxes[0]), b.listen(inboxes[1])}
+			b.asks(bob, 1, -secret)
+			b.asks(cid, 1, -secret)
+			for n, want := range [][]string{{"0", ""}, {"", "0"}, {"", "0"}, {"0", ""}, {"0", ""}} {
+				b.must("HSET", one, ann+":1", "1")
+				b.want(b.frees(ann+":1"), waiting(0, 2), "the release ", n)
+				for i, inbox := range inboxes {
+					b.want(b.said(inbox, heard[i]), want[i], "release ", n, ": ", inbox)
+				}
+			}
+		})
 		t.Run("a woken place of the dead is taken out", func(t *testing.T) {
 			b := held(t, ann+":1")
 			b.listen(scripts.Inbox(scripts.LockChannel(one), cid))

@@ -157,8 +157,10 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case notMine:
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
-	case places > 0: // the first in line asks before this process does
-		l.askFrom(now + 2*l.cfg.firstYield())
+	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
+		r := l.ownRivals()
+		r.standing, r.keep = true, now+2*l.cfg.firstYield()
+		l.askFrom(r.keep)
 	case !gave: // else this process goes to the end of the line
 		l.askFrom(now + l.pause(now, g.ID, listeners))
 	}

@@ -132,6 +132,13 @@ func TestLineScenes(t *testing.T) {
 			answer waiting 0 2               -> b ok: granted
 			after 3ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
+		"it is left to the first also by a caller that comes at once": claimed + `
+			given 2                          -> b: granted until 1.98s
+			b unlocks                        -> release 2
+			answer waiting 0 2               -> b ok: granted
+			c locks lease 10s
+			after 3ms
+			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"it is left for four round trips, if these are longer": claimed + `
 			rtt 5ms
 			given 2                          -> b: granted until 1.98s

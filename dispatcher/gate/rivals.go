@@ -168,7 +168,7 @@ func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config)
 
 // pausing reports whether a free name is left to others although no caller waits here.
 func (r *rivals) pausing() bool {
-	return r.turns.pause || r.yield != 0 && r.short()
+	return r.turns.pause || r.standing || r.yield != 0 && r.short()
 }
 
 // The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
