@@ -27,7 +27,7 @@ type Verdict struct {
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
-// Doubts is what the server said, if it may say so to every call with names of several hash slots; else empty.
+// Doubts is the message of a refusal that may come to every call with names of several hash slots; empty: it is about something else.
 func (v Verdict) Doubts() string {
 	if v.Result != gate.Denied || v.Apart {
 		return ""
