@@ -22,13 +22,15 @@ func (s *state) lined() bool {
 type place struct {
 	owner string
 	code  string
+	told  bool // it was told of a free lock, and goes to the end if it is the first when the lock is free again
 }
 
 // inLine is the line for a name.
 func (s *state) inLine(name int) (places []place) {
-	for _, v := range s.do("ZRANGE", scripts.LineKey(nameOf(name)), "0", "-1").Array {
-		if owner, code, ok := strings.Cut(v.Str, " "); ok {
-			places = append(places, place{owner, code})
+	line := s.do("ZRANGE", scripts.LineKey(nameOf(name)), "0", "-1", "WITHSCORES").Array
+	for i := 0; i < len(line); i += 2 {
+		if owner, code, ok := strings.Cut(line[i].Str, " "); ok {
+			places = append(places, place{owner, code, strings.HasSuffix(line[i+1].Str, ".5")})
 		}
 	}
 	return places
@@ -68,6 +70,12 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 		owner, told := s.ownerOf(i), 0
 		if slices.Contains(was.fields, owner) {
 			continue // it was another's
+		}
+		if len(was.line) > 0 && was.line[0].owner == f.field(s) {
+			was.line = was.line[1:]
+		}
+		if len(was.line) > 0 && was.line[0].told {
+			was.line = append(was.line[1:], was.line[0])
 		}
 		first := slices.IndexFunc(was.line, func(p place) bool { return p.owner != f.field(s) && s.hears(p, i) })
 		reads := first >= 0
