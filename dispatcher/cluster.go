@@ -168,6 +168,10 @@ func (c *cluster) closeUnused(now gate.Time) {
 		n.link.outage.Leave(n)
 		ns.cfg.Outages.Forget(n.linkName())
 		ns.cfg.Outages.Forget(n.messagesName())
+		ns.cfg.Outages.Forget(n.wideName())
+		if n.narrow {
+			ns.cfg.Gate.Stats.Narrow.Dec()
+		}
 		ns.all = append(ns.all[:i], ns.all[i+1:]...)
 		i--
 		c.gone.Go(n.stop)

@@ -25,6 +25,7 @@ type node struct {
 	all        []*connection
 	carrying   int // connections that are away with commands
 	link       link
+	narrow     bool                   // it refuses wide calls
 	subscriber *subscriber.Subscriber // nil: there is no client yet
 	channels   int                    // that are listened to here
 	usedAt     gate.Time              // when it was last named in a redirect, or made
@@ -55,6 +56,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 	if loaded != nil {
 		n.server.LearnFrom(loaded)
 		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
+		n.noteNarrow()
 	}
 	n.link.outage = ns.cfg.Outages.Of(n.linkName())
 	if client != nil {
@@ -135,9 +137,27 @@ func (n *node) where(besides ...any) []any {
 	return append([]any{"addr", addr}, besides...)
 }
 
-// linkName and messagesName name the outages that a node may notice.
+// linkName, messagesName and wideName name the outages that a node may notice.
 func (n *node) linkName() string     { return "link to " + n.addr }
 func (n *node) messagesName() string { return "messages of " + n.addr }
+func (n *node) wideName() string     { return "wide calls of " + n.addr }
+
+// noteNarrow notes whether the node refuses wide calls, and logs it the first time.
+func (n *node) noteNarrow() {
+	refuses := n.server.RefusesWide()
+	if n.narrow == (refuses != "") {
+		return
+	}
+	n.narrow = !n.narrow
+	narrow := &n.nodes.cfg.Gate.Stats.Narrow
+	if !n.narrow {
+		narrow.Dec()
+		return
+	}
+	narrow.Inc()
+	n.nodes.cfg.Outages.Of(n.wideName()).Failed(n, n.nodes.cfg.Logger,
+		"wheellock: node refuses script calls with names of several hash slots, and gets more, smaller calls", n.where("error", refuses)...)
+}
 
 // stop ends the subscriber and the connections; connections that are away are cut. The client of a single server is the
 // engine's.

@@ -115,6 +115,7 @@ func (n *node) returned(c *connection) {
 	n.idle = append(n.idle, c)
 	now := cfg.Clock.Now()
 	c.TakeTime()
+	n.noteNarrow()
 	switch c.Task {
 	case redisconn.Probe:
 		n.probed(now, c.Err)

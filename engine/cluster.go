@@ -90,9 +90,13 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 			return nil, err
 		}
 		if loaded == nil {
-			if loaded, err = e.load(ctx, client); err != nil {
+			keys, several := c.Map.Apart(addr, e.probeKey())
+			if loaded, err = e.load(ctx, client, keys[0]); err != nil {
 				client.Close()
 				return nil, err
+			}
+			if several && !e.opts.DeclaredKeysOnly {
+				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
 			}
 		}
 		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})

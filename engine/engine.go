@@ -165,7 +165,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		loaded, err = e.prepareCluster(ctx, o)
-	} else if loaded, err = e.load(ctx, client); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
+	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 		err = errUnseen
 	}
 	if err != nil {
@@ -178,8 +178,9 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	return loaded, nil
 }
 
-// load loads the scripts into a server and checks the rights there: all of them, also if one is missing for loading.
-func (e *Engine) load(ctx context.Context, client rueidis.Client) (*redisconn.Loaded, error) {
+// load loads the scripts into a server and checks the rights there: all of them, also if one is missing for loading. unused is a key that
+// nobody uses, in a hash slot of the server's own.
+func (e *Engine) load(ctx context.Context, client rueidis.Client, unused string) (*redisconn.Loaded, error) {
 	loaded, err := redisconn.Load(ctx, client, e.clock)
 	if err != nil && !rediserr.Lacking(err) {
 		return nil, err
@@ -188,7 +189,7 @@ func (e *Engine) load(ctx context.Context, client rueidis.Client) (*redisconn.Lo
 		e.opts.choosePubSub(ctx, client)
 	}
 	e.servers = append(e.servers, runID(ctx, client)...)
-	return loaded, cmp.Or(e.checkRights(ctx, client), err)
+	return loaded, cmp.Or(e.checkRights(ctx, client, unused), err)
 }
 
 // disconnect closes the clients that the dispatchers would have owned.
@@ -200,6 +201,9 @@ func (e *Engine) disconnect() {
 	}
 	e.client.Close()
 }
+
+// probeKey begins, or is, a key that nobody uses.
+func (e *Engine) probeKey() string { return "wheellock:probe:" + e.uuid }
 
 // runID returns the server's; nothing if the user lacks the right to INFO, or if the server is not Redis.
 func runID(ctx context.Context, client rueidis.Client) []string {
@@ -216,9 +220,9 @@ func (e *Engine) onServerOf(other *Engine) bool {
 	return e == other || slices.ContainsFunc(e.servers, func(id string) bool { return slices.Contains(other.servers, id) })
 }
 
-func (e *Engine) checkRights(ctx context.Context, client rueidis.Client) error {
+func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, unused string) error {
 	rights := redisconn.Rights{
-		Client: client, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
+		Client: client, Key: unused, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
 		Cluster: e.clusters != nil, Replicas: e.opts.Replicas, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)

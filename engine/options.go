@@ -124,7 +124,9 @@ type Options struct {
 	// Servers, messages and names.
 
 	// DeclaredKeysOnly lets no script touch a key that its call does not declare, for servers and proxies that refuse
-	// that (Dragonfly, for one). By default only the release of a read lock touches undeclared keys: it looks whether
+	// that (Dragonfly, for one). By default a call in a cluster carries names of any hash slots of a node, and declares one
+	// key; a node that is seen to refuse that gets calls of one hash slot by itself. With DeclaredKeysOnly each hash slot is a call, which
+	// costs a master two to three times as much for each lock. Besides, by default the release of a read lock looks whether
 	// the other readers of the lock are alive, at keys that only the script can know. Without that look, a reader that
 	// leaves beside other readers leaves the lock to its TTL. Then, once a reader's process has died, or was cut off from
 	// Redis for longer than its lease, writers wait until nobody has read for the longest lease of a reader. Nothing else

@@ -21,6 +21,7 @@ type Stats struct {
 	Uncertain  int64         `json:"uncertain"`   // commands without an answer: it was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
 	Batches    int64         `json:"batches"`     // pipelines sent
+	Narrow     int64         `json:"narrow"`      // masters of a cluster, of each dispatcher, that refuse script calls with names of several hash slots
 	OldestHold time.Duration `json:"oldest_hold"` // how long the oldest living hold has been held; 0: none
 }
 
@@ -41,6 +42,7 @@ func (e *Engine) Stats() Stats {
 		stats.Refused += s.Refused.Load()
 		stats.Uncertain += s.Uncertain.Load()
 		stats.Batches += s.Batches.Load()
+		stats.Narrow += s.Narrow.Load()
 	}
 	if since := e.dispatchers.oldest(); since != gate.Never {
 		stats.OldestHold = e.clock.Now() - since

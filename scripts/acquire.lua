@@ -14,13 +14,12 @@
 -- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; STANDING, twice, thrice or
 --                 four times, - (pttl+2) the same, and the place stands; LATE - now; a fault
 -- A repeated call under the same owner id gets a fresh block of tokens: no caller has seen one of the first.
-local KEYS, ARGV = KEYS, ARGV
 local plain, lined = VERB == 'acquire', VERB == 'acquire_in_line'
 local micros = not plain and microseconds()
 local tardy = late(ARGV[1], micros and math.floor(micros / 1000))
 if tardy then return tardy end
 
-local allFree = plain and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
+local allFree = plain and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
 local width = plain and 1 or lined and 3 or 2
 local n = #KEYS / width
 return each(n, function(i)

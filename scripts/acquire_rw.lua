@@ -13,14 +13,14 @@
 -- that the channel has more subscribers than n, which are our own.
 -- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers when we write, or left to a writer; STANDING, twice, thrice or four
 --                 times, - (pttl+2) the same, and the place stands; LATE - now; a fault
-local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 
 local reads, lined, how = VERB == 'acquire_read', VERB == 'acquire_write_in_line', ARGV[2]
 local keys, args, head = reads and 3 or lined and 2 or 1, reads and 4 or lined and 3 or 2, (reads or lined) and 2 or 1
-local free = not lined and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
-return each(#KEYS / keys, function(i)
+local free = not lined and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
+return each(#KEYS / keys, function(i, there)
+	local free = free or WIDE and (there or call('EXISTS', KEYS[i])) == 0
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, lease, code = KEYS[k + 1], KEYS[k + 2], reads and KEYS[k + 3], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
 	local yields, stands = reads and tonumber(ARGV[a + 4]), head == 2 and line ~= lock and code ~= ''

@@ -135,6 +135,11 @@ func (b *box) eval(s scripts.Script, keys []string, args ...any) string {
 
 func (b *box) evalAs(client rueidis.Client, s scripts.Script, keys []string, args ...any) string {
 	b.Helper()
+	return b.as(client, evaluation(s, keys, args)...)
+}
+
+// evaluation is the command that runs a script.
+func evaluation(s scripts.Script, keys []string, args []any) []string {
 	command := append([]string{"EVAL", s.Text, strconv.Itoa(len(keys))}, keys...)
 	for _, arg := range args {
 		if d, is := arg.(time.Duration); is {
@@ -142,7 +147,7 @@ func (b *box) evalAs(client rueidis.Client, s scripts.Script, keys []string, arg
 		}
 		command = append(command, fmt.Sprint(arg))
 	}
-	return b.as(client, command...)
+	return command
 }
 
 // want compares an answer.

@@ -11,7 +11,6 @@
 --   count_down                      0 counted, or there is no latch
 --   delete_count, delete_permits    1 deleted; 0 there was none
 --   permit_delete                   the same
-local KEYS, ARGV = KEYS, ARGV
 local HELD = VERB == 'permit_set' or VERB == 'permit_delete'
 local DELETES = string.find(VERB, 'delete', 1, true)
 local LINED = VERB == 'give' or VERB == 'add_permits' or VERB == 'set_permits' or VERB == 'permit_add' or VERB == 'permit_set'

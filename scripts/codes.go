@@ -158,6 +158,9 @@ func (f Fault) String() string {
 	return faultWords[f]
 }
 
+// Forbidden reports whether this user may not use a key or a command.
+func (f Fault) Forbidden() bool { return f == NoPerm || f == noPermLua }
+
 // Passing reports whether the fault can pass by itself, so that a release or renewal is worth repeating.
 func (f Fault) Passing() bool {
 	return f == ReadOnly || f == OutOfMem || f == Misconf || f == NoReplicas || f == Moving

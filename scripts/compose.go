@@ -14,12 +14,12 @@ type unit struct {
 	seldom bool   // most calls of scripts do without it
 }
 
-// made is the script of a verb: the last text, which is told the verb, behind what it uses of prelude.lua, faults.lua and the others. Lua
+// made is the script of a verb: the last text, which is told the verb, behind keys.lua and what it uses of prelude.lua, faults.lua and the others. Lua
 // makes each function anew in every call of a script. So what is not used is left out, and what most calls do without is made when the
 // first of those functions is called: seldom() has them.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
-	body := "local VERB = '" + verb + "'\n" + texts[last]
+	body := "local VERB = '" + verb + "'\n" + keys + texts[last]
 	var units []unit
 	for _, text := range append([]string{faults, prelude}, texts[:last]...) {
 		units = append(units, unitsOf(text)...)

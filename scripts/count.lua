@@ -4,7 +4,6 @@
 -- ARGV            of permit_count PUBLISH, SPUBLISH or BOTH, and the channel
 -- reply {code, number, held}: code 0, or a fault; number 0 when there is none; held of permit_count alone
 --       of look per name: the count, 0 when there is no latch; a fault
-local KEYS, ARGV = KEYS, ARGV
 if VERB == 'look' then
 	return each(#KEYS, function(i)
 		local left, bad = number(KEYS[i])

@@ -4,7 +4,6 @@
 -- ARGV[1]               PUBLISH, SPUBLISH or BOTH
 -- ARGV[i+1]             channel; of a fair lock empty
 -- reply per name: how many subscribers, >= 0, and a PLACE for each that stands in line or in the queue; a fault
-local KEYS, ARGV = KEYS, ARGV
 return each(#KEYS / 2, function(i)
 	local lock, other, channel = KEYS[2 * i - 1], KEYS[2 * i], ARGV[i + 1]
 	if channel ~= '' then return listeners(ARGV[1], channel) + waiting(lock, other) end

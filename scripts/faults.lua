@@ -16,7 +16,10 @@ local function fault(reply, key)
 		end
 	end
 	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
-	if string.find(reply.err, 'non local key', 1, true) then return FAULT - 9 end
+	-- Of a hash slot that is moving, since Redis 8 also; of one that nobody serves.
+	for _, words in ipairs({ 'non local key', 'during rehashing of the slot', 'slot not served', 'cluster is down' }) do
+		if string.find(reply.err, words, 1, true) then return FAULT - 9 end
+	end
 	return FAULT - 8
 end
 

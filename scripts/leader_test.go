@@ -37,6 +37,11 @@ func TestLeader(t *testing.T) {
 			b.wantLeader("0 7 red " + since)
 			b.want(notes(b, "me:1", "7", "red"), "[0 7 red "+since+"]", "note again")
 		})
+		t.Run("who is called as the end of a wide call is", func(t *testing.T) {
+			b := b.fresh(t)
+			standing("me:1", "1")(b)
+			b.want(notes(b, "me:1", "7", scripts.KeysBehind), "[0 7 KEYS "+since+"]", "note")
+		})
 		t.Run("a note again keeps its time", func(t *testing.T) {
 			b := b.fresh(t)
 			standing("me:1", "1")(b)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -50,9 +51,41 @@ func (l layout) alone(command []string) [][]string {
 	return calls
 }
 
-// A name fares in a call for many as it does alone.
+// wide is a call as a wide one, which declares its first key.
+func wide(command []string) []string {
+	n, _ := strconv.Atoi(command[2])
+	keys, args := command[3:3+n], command[3+n:]
+	return slices.Concat(command[:2], []string{"1", keys[0]}, args, keys, []string{strconv.Itoa(n), scripts.KeysBehind})
+}
+
+// strictly is a call that ends with an error if the server refuses a command in it because of its keys.
+func strictly(command []string) []string {
+	return slices.Concat(command[:1], []string{`
+local server = redis
+local redis = setmetatable({
+	pcall = function(...)
+		local reply = server.pcall(...)
+		local words = type(reply) == 'table' and reply.err or ''
+		if string.find(words, 'same slot', 1, true) or string.find(words, 'non local key', 1, true) then error(words) end
+		return reply
+	end,
+}, { __index = server })
+` + command[1]}, command[2:])
+}
+
+// clusterBox is a cluster of one node.
+func clusterBox(tb testing.TB) *box {
+	b := realBox(tb, "--cluster-enabled", "yes")
+	b.must("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(tb, "the cluster to be whole", func() bool { return strings.Contains(b.must("CLUSTER", "INFO"), "cluster_state:ok") })
+	return b
+}
+
+// A name fares in a call for many as it does alone, also in a wide one, whose names are in several hash slots of a node. There no command of
+// a script has keys of two.
+// invariant: batch-error-charges-nobody
 func TestManyNamesFareAsEachAlone(t *testing.T) {
-	together, alone := realBox(t), realBox(t)
+	together, alone, widely := realBox(t), realBox(t), clusterBox(t)
 	d := &duel{Rand: rand.New(rand.NewPCG(1, 4)), real: together, mini: alone}
 	called := make(map[string]bool)
 	for i := range 1500 {
@@ -61,6 +94,7 @@ func TestManyNamesFareAsEachAlone(t *testing.T) {
 		if at < 0 || layouts[all[at].Name].keys == 0 {
 			together.do(command...)
 			alone.do(command...)
+			widely.do(command...)
 			continue
 		}
 		called[all[at].Name] = true
@@ -73,9 +107,15 @@ func TestManyNamesFareAsEachAlone(t *testing.T) {
 		if !alike(inFull(ours, theirs), theirs) {
 			t.Fatalf("call %d, %s: together %s, alone %s", i, shown(command), ours, theirs)
 		}
+		if answer := widely.do(strictly(wide(command))...); !alike(inFull(answer, theirs), theirs) {
+			t.Fatalf("call %d, %s: wide %s, alone %s", i, shown(command), answer, theirs)
+		}
 		if i%5 == 0 {
 			if a, b := together.dump(), alone.dump(); !alike(a, b) {
 				t.Fatalf("call %d, %s: what stands differs\ntogether:\n%s\nalone:\n%s", i, shown(command), a, b)
+			}
+			if a, b := widely.dump(), alone.dump(); !alike(a, b) {
+				t.Fatalf("call %d, %s: what stands differs\nin a cluster:\n%s\nalone:\n%s", i, shown(command), a, b)
 			}
 		}
 	}

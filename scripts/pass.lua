@@ -15,7 +15,6 @@
 -- acquire.lua; publish is PUBLISH, SPUBLISH or BOTH; old and fresh are owners; leases are in ms; '': nobody listens.
 -- reply per name: of adopt as acquire.lua, of the others subscribers woken, >= 0, or -2 passed, but this user may not publish; -1 not the
 --                 old owner's; a fault
-local KEYS, ARGV = KEYS, ARGV
 local adopts, downgrades = VERB == 'adopt', VERB == 'downgrade'
 local micros = adopts and microseconds()
 local tardy = adopts and late(ARGV[1], math.floor(micros / 1000))

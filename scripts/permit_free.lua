@@ -4,7 +4,6 @@
 -- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, 0: the ids are given; how many; the ids, 16 bytes each; channel
 -- reply per name: subscribers woken, >= 0; -1 none was held, or of given ids one was not, and nothing is freed; -2 freed, but this
 -- user may not publish; LATE - now; a fault
-local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 

@@ -3,10 +3,9 @@
 -- ARGV[1]             the engine's 8 bytes
 -- ARGV[i+1]           the holds: "<number of the first id>,<how many>,<lease in ms>;..." up to 48 of them
 -- reply per name: the sum of 2^k of those holds, from 0, that are there in whole; a fault
-local KEYS, ARGV = KEYS, ARGV
 local now = clock()
-call('ZREM', KEYS[1], '') -- unchecked: of nothing; a first write that Redis allows at maxmemory, so that it allows the others
 return each(#KEYS, function(i)
+	call('ZREM', KEYS[i], '') -- unchecked: of nothing; a first write that Redis allows at maxmemory, so that it allows the others
 	local there, bit = 0, 1
 	for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do
 		local whole, ends = true, now + tonumber(lease)

@@ -6,7 +6,6 @@
 --                 it is to have none; channel
 -- reply per name: 1 taken; -(ms+2) too few, or another engine is called, the first of the held ones ends in so many ms; -1 none of them ever
 --                 ends; STANDING times 1 to 8 besides: the place stands; LATE - now; a fault
-local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 

@@ -5,6 +5,7 @@ local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count 
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
+local WIDE = #KEYS == 1 and ARGV[#ARGV] == 'KEYS' -- see keys.lua
 
 -- microseconds is the server's time.
 local function microseconds()
@@ -71,9 +72,10 @@ local function tagged(name)
 	return string.find(name, '{', 1, true) and name or '{' .. name .. '}'
 end
 
--- none reports whether none of some keys is there, by one look for all names: those from the first on, width apart. If it is refused, each
--- is to be looked at.
+-- none reports whether none of some keys is there, by one look for all names: those from the first on, width apart. If it is refused, or
+-- must not be, each is to be looked at.
 local function none(keys, first, width)
+	if WIDE then return false end
 	local some = {}
 	for i = first, #keys, width do some[#some + 1] = keys[i] end
 	return call('EXISTS', unpack(some)) == 0
@@ -124,8 +126,18 @@ local function publishCode(how, channel, code)
 	return heard
 end
 
--- each runs one step per name; where all names answer alike, that one integer stands for all.
+-- each runs one step per name; where all names answer alike, that one integer stands for all. In a WIDE call a step looks at all keys of
+-- its name first, in one command: that is refused while they are apart, as a call is that declares them. The step is told how many there
+-- are.
 local function each(n, step)
+	if WIDE and #KEYS > n then
+		local width, whole = #KEYS / n, step
+		step = function(i)
+			local there = call('EXISTS', unpack(KEYS, width * (i - 1) + 1, width * i))
+			if type(there) == 'table' then return fault(there) end
+			return whole(i, there)
+		end
+	end
 	local first = step(1)
 	if n == 1 then return first end
 	local replies, alike = { first }, true

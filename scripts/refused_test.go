@@ -19,6 +19,7 @@ var refusals = map[scripts.Fault]string{
 	scripts.Misconf:    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
 	scripts.NoReplicas: "NOREPLICAS Not enough good replicas to write.",
 	scripts.NoPerm:     "NOPERM User limited has no permissions to run the command",
+	scripts.Moving:     "ERR Script attempted to access a non local key in a cluster node",
 	wrongType:          "WRONGTYPE Operation against a key holding the wrong kind of value",
 }
 

@@ -7,11 +7,10 @@
 -- publish is PUBLISH, SPUBLISH or BOTH, of a lock without a line also NONE: nobody is woken.
 -- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line; GIVEN to the line; -1 not this owner's;
 --                 -2 freed, but this user may not publish; a fault
-local KEYS, ARGV = KEYS, ARGV
 local how, leaves, n = ARGV[1], VERB == 'release_from_line', #KEYS / 2
 local lined = how ~= 'NONE' and not none(KEYS, 2, 2)
 
-return each(n, function(i)
+return each(n, function(i, there)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 3 or 2) * (i - 1) + 1
 	local owner, channel, code = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
 	if line == lock then line = nil end
@@ -19,5 +18,6 @@ return each(n, function(i)
 	if line and leaves then leave(line, owner, code, how, channel) end
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
+	if there == 1 then line = nil end -- it was the lock
 	return line and handOver(lock, line, how, channel, owner, FREE) or publish(how, channel, '0')
 end)

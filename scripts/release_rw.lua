@@ -11,7 +11,6 @@
 -- migrating to this node or the engine keeps to declared keys, else 0.
 -- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line, and 0 while other readers hold it; GIVEN to the
 --                 line; -1 not this owner's; -2 freed, but this user may not publish; a fault
-local KEYS, ARGV = KEYS, ARGV
 local reads, leaves = VERB == 'release_read' or VERB == 'release_read_from_line', VERB == 'release_read_from_line' or VERB == 'release_write_from_line'
 local declared, how = ARGV[2] == '1', ARGV[1]
 local keys, args, head = reads and 3 or 2, leaves and 3 or 2, reads and 2 or 1
@@ -19,7 +18,7 @@ local keys, args, head = reads and 3 or 2, leaves and 3 or 2, reads and 2 or 1
 local lined = not none(KEYS, 2, keys)
 
 -- The owner goes by one write, of a kind that Redis allows at maxmemory: either its field goes, or the whole lock with it.
-return each(#KEYS / keys, function(i)
+return each(#KEYS / keys, function(i, there)
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, channel = KEYS[k + 1], lined and KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2]
 	if line == lock then line = nil end
@@ -27,6 +26,7 @@ return each(#KEYS / keys, function(i)
 	local count = call('HGET', lock, owner)
 	if type(count) == 'table' then return lostor(count, lock) end
 	if not count then return -1 end
+	if there == 1 then line = nil end -- it was the lock
 	local fields = call('HLEN', lock)
 	if type(fields) == 'table' then return fault(fields, lock) end
 	local left = -3

@@ -10,7 +10,6 @@
 -- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; the subscribers of a channel are counted.
 -- reply per name: 1 still held; of a confirmation the subscribers, >= 0, and a PLACE for each that stands in line, of readers for the
 --                 writers; -1 not this owner's; a fault
-local KEYS, ARGV = KEYS, ARGV
 local confirms, reads = VERB == 'confirm' or VERB == 'confirm_read', VERB == 'renew_read' or VERB == 'confirm_read'
 local keys = 1 + (confirms and 1 or 0) + (reads and 1 or 0)
 local n = #KEYS / keys

@@ -17,6 +17,9 @@ import (
 	"slices"
 )
 
+// KeysBehind is the last argument of a call that has its keys behind its arguments (keys.lua).
+const KeysBehind = "KEYS"
+
 // Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
 type Script struct {
 	Name string
@@ -28,6 +31,9 @@ var prelude string
 
 //go:embed faults.lua
 var faults string
+
+//go:embed keys.lua
+var keys string
 
 //go:embed acquire.lua
 var acquire string

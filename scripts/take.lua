@@ -7,7 +7,6 @@
 --                                   its place, 0: it is to have none; channel
 -- reply per name: permits taken, for so many callers from the front as can be served, >= 0; STANDING times 1 to 8: too few, or another engine is
 --                 called, and the place stands; LATE - now; a fault
-local KEYS, ARGV = KEYS, ARGV
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 

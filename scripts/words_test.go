@@ -16,7 +16,13 @@ func TestWordsOfRefusals(t *testing.T) {
 		"READONLY You can't write": 1, "OOM command not allowed": 2, "MISCONF Redis is configured": 3, "NOREPLICAS Not enough": 4,
 		"NOPERM this user has no permissions": 5, "user executing the script can't run this command": 6,
 		"ERR The user executing the script can't run this command": 6, "ACL failure in script: The user": 6, "ERR ACL failure in script: The user": 6,
-		"non local key in a cluster node": 9, "ERR Script attempted to access a non local key in a cluster node": 9, "ERR anything else": 8,
+		"non local key in a cluster node": 9, "ERR Script attempted to access a non local key in a cluster node": 9, // until Redis 8, Valkey 8
+		"ERR Attempted to access a non local key in a cluster node":                                                         9, // Valkey 9
+		"ERR Unable to execute command 'hset' in script because undeclared keys were accessed during rehashing of the slot": 9, // Redis 8
+		"ERR Script attempted to access a slot not served":                                                                  9, "ERR Script attempted to execute a command while the cluster is down": 9,
+		"ERR Script attempted to execute a write command while the cluster is down and readonly": 9,
+		"ERR Script attempted to access keys that do not hash to the same slot":                  8, "ERR script tried accessing undeclared key": 8, // Dragonfly
+		"ERR anything else": 8,
 	} {
 		b := b.fresh(t)
 		standing("me:1", "1")(b)

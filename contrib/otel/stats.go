@@ -47,6 +47,8 @@ func (m *Metrics) observeStats(meter metric.Meter) error {
 	counter("wheellock.redis.uncertain", "{command}", "Commands whose answer was lost.", func(s engine.Stats) int64 { return s.Uncertain })
 	counter("wheellock.redis.batches", "{batch}", "Pipelines sent to Redis.", func(s engine.Stats) int64 { return s.Batches })
 	counter("wheellock.callbacks.overflowed", "{callback}", "Callbacks that found no free worker for 50 ms.", func(s engine.Stats) int64 { return s.Overflowed })
+	level("wheellock.cluster.narrow", "{node}", "Masters of a cluster that refuse script calls with names of several hash slots.",
+		func(s engine.Stats) int64 { return s.Narrow })
 	oldest, err := meter.Float64ObservableGauge("wheellock.lock.oldest_hold", metric.WithUnit("s"),
 		metric.WithDescription("How long the oldest living hold has been held; 0 if there is none."))
 	made(oldest, err)

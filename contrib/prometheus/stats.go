@@ -32,6 +32,7 @@ var stats = []stat{
 	gauge("wheellock_waiting", "Requests that are not answered yet.", func(s engine.Stats) float64 { return float64(s.Waiting) }),
 	gauge("wheellock_at_risk", "Holds with an overdue renewal: they are lost unless it comes.", func(s engine.Stats) float64 { return float64(s.AtRisk) }),
 	gauge("wheellock_oldest_hold_seconds", "How long the oldest living hold has been held; 0 if there is none.", func(s engine.Stats) float64 { return s.OldestHold.Seconds() }),
+	gauge("wheellock_narrow", "Masters of a cluster that refuse script calls with names of several hash slots.", func(s engine.Stats) float64 { return float64(s.Narrow) }),
 	counter("wheellock_handoffs_total", "Grants without a question to Redis.", func(s engine.Stats) int64 { return s.Handoffs }),
 	counter("wheellock_acquires_total", "Acquires sent to Redis.", func(s engine.Stats) int64 { return s.Attempts }),
 	counter("wheellock_acquires_taken_total", "Acquires that found another owner, and waited.", func(s engine.Stats) int64 { return s.Waits }),

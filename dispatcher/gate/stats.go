@@ -18,6 +18,7 @@ type Stats struct {
 	Lost      Counter // holds that ended otherwise than by Unlock
 	AtRisk    Counter // holds alive now with a renewal that is overdue
 	Uncertain Counter // commands that lost their answer
+	Narrow    Counter // nodes that refuse wide calls now
 }
 
 func (s *Stats) countGrant() {

@@ -124,7 +124,7 @@ func (c *Connection) run() {
 
 // send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
 func (c *Connection) send() {
-	c.calls = wire.Cut(c.calls[:0], c.Batch, c.cfg.Cluster)
+	c.calls = wire.Cut(c.calls[:0], c.Batch, c.cfg.Cluster, c.server.wide())
 	reload := false
 	for round := range rounds {
 		if len(c.calls) == 0 {
@@ -214,22 +214,25 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		err := wire.Decode(c.Batch[call.From:call.To], results[i])
 		if err == nil {
 			well = true
+			c.answered(call)
 			continue
 		}
 		v := rediserr.Judge(err)
 		clean = clean && !v.Link
-		switch {
-		case c.cfg.Cluster && topology.IsRedirect(v.Message):
+		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
 			v.Result = gate.Redirected
-			c.fail(call, v)
+		}
+		switch {
 		case v.Reload:
 			reload, well = true, true
 			c.calls = append(c.calls, call)
 		case v.Link:
 			c.Err = err
 			c.fail(call, v)
+		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
+			c.calls = call.Split(c.calls, v.Doubts())
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
-			c.calls = call.Split(c.calls)
+			c.calls = call.Split(c.calls, "")
 		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one
 			call.Lineless = true
 			c.calls = append(c.calls, call)
@@ -243,6 +246,15 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		c.pipe = nil
 	}
 	return reload
+}
+
+// answered notes what a call that ran says about the node, and has what a wide one refused sent alone (rule 14).
+func (c *Connection) answered(call wire.Call) {
+	if call.Wide {
+		c.calls = call.Refused(c.calls, c.Batch)
+	} else if call.Doubted != "" && c.Batch[call.From].Reply.Fault() != scripts.Other {
+		c.server.refusesWide.Store(call.Doubted)
+	}
 }
 
 // named reports whether a command names a line.
@@ -275,6 +287,7 @@ func (c *Connection) probe() {
 	c.Err = err
 	if err == nil {
 		c.cfg.Digests.Store(loaded)
+		c.server.refusesWide.Store("") // it may be another server
 		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at
 	}
 }

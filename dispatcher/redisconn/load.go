@@ -17,6 +17,8 @@ type Loaded struct {
 	digests      [gate.Ops]string
 	serverMillis int64
 	at           gate.Time
+
+	RefusesWide string // why one call must not carry names of several hash slots, as ProbeWide says; empty: it may, as far as is known
 }
 
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.

@@ -16,6 +16,7 @@ import (
 // channel that nobody uses. It cannot find out rights to keys and channels, because no names are known yet.
 type Rights struct {
 	Client   rueidis.Client
+	Key      string // that nobody uses, in a hash slot of the server's own
 	UUID     string // the engine's
 	Publish  string // PUBLISH, SPUBLISH or BOTH
 	Cluster  bool
@@ -64,7 +65,7 @@ func (m *Missing) note(name string, err error) {
 
 // Find finds what is missing.
 func (r *Rights) Find(ctx context.Context) (*Missing, error) {
-	key, channel := "wheellock:probe:{"+r.UUID+"}", scripts.LockChannel("wheellock:probe:"+r.UUID)
+	key, channel := r.Key, scripts.LockChannel("wheellock:probe:"+r.UUID)
 	b := r.Client.B()
 	probe := b.Eval().Script(scripts.Rights.Text).Numkeys(0).Arg(key, channel, r.Publish).Build()
 	if r.Declared {

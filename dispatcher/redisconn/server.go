@@ -46,8 +46,9 @@ type Server struct {
 
 	// Client is the client from which each connection makes its own. Nil: the first probe makes it, and until that probe is
 	// back neither the loop nor another connection looks.
-	Client rueidis.Client
-	clock  wire.ServerClock
+	Client      rueidis.Client
+	clock       wire.ServerClock
+	refusesWide atomic.String // what it said to a wide call that it refused as such; empty: it takes them. Any goroutine
 
 	asked gate.Time // when the server's clock was last asked for; owned by the loop
 }
@@ -57,11 +58,20 @@ func NewServer(ctx context.Context, cfg *Config, addr string, client rueidis.Cli
 	return &Server{cfg: cfg, addr: addr, ctx: ctx, Client: client}
 }
 
+// wide reports whether one call may carry names of several hash slots.
+func (s *Server) wide() bool { return s.cfg.Cluster && !s.cfg.Declared && s.RefusesWide() == "" }
+
+// RefusesWide says why one call must not carry names of several hash slots. Empty: the server has not refused any.
+func (s *Server) RefusesWide() string { return s.refusesWide.Load() }
+
 // Learn notes what the server's clock showed, in ms since 1970, when its answer was read.
 func (s *Server) Learn(millis int64, at gate.Time) { s.clock.Learn(millis, at) }
 
 // LearnFrom notes what Load learned.
-func (s *Server) LearnFrom(l *Loaded) { s.clock.Learn(l.serverMillis, l.at) }
+func (s *Server) LearnFrom(l *Loaded) {
+	s.clock.Learn(l.serverMillis, l.at)
+	s.refusesWide.Store(l.RefusesWide)
+}
 
 // relearn is how often the server is asked for its time: clocks drift by at most 0.05 %, 5 ms in this time.
 const relearn = 10 * time.Second

@@ -14,7 +14,7 @@ import (
 // Between the call and the read somebody may have deleted a key, and Redis does not tell of that. The answer to the read
 // does, for it is the number of keys that exist.
 type watch struct {
-	calls []wire.Call // in the order in which their keys are read
+	calls []wire.Call // in the order in which their keys are read; of a wide call one for each name
 	keys  []string    // of one of them
 	sent  int         // how many commands that took
 	gone  []string    // names that may have lost their keys between call and read
@@ -28,16 +28,21 @@ func (c *Connection) watch() {
 		return
 	}
 	for _, call := range c.calls {
-		if !gate.Operations[call.Op].Ours {
-			continue
+		switch {
+		case !gate.Operations[call.Op].Ours:
+		case call.Wide:
+			w.calls = call.Split(w.calls, "")
+		default:
+			w.calls = append(w.calls, call)
 		}
+	}
+	for _, call := range w.calls {
 		w.keys = w.keys[:0]
 		for i := call.From; i < call.To; i++ {
 			w.keys = append(w.keys, c.Batch[i].Entry.Name)
 		}
 		c.sendAsking(call)
 		c.pipe = append(c.pipe, c.server.Client.B().Exists().Key(w.keys...).Build())
-		w.calls = append(w.calls, call)
 		w.sent += call.Commands()
 	}
 }

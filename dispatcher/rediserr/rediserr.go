@@ -27,6 +27,14 @@ type Verdict struct {
 	Fault   scripts.Fault // what a script should have answered: then that is the answer
 }
 
+// Doubts is the message of a refusal that may come to every call with names of several hash slots; empty: it is about something else.
+func (v Verdict) Doubts() string {
+	if v.Result != gate.Denied || v.Apart {
+		return ""
+	}
+	return v.Message
+}
+
 // The beginnings of errors of the server that say that the command did not run. Any other error came out of a script. Our
 // scripts turn the errors of their commands into replies, so such a script did not get as far as a write.
 var (

@@ -44,6 +44,24 @@ func (m *Map) Within(first, last uint16) *Map {
 	return part
 }
 
+// Apart makes two names of keys in different hash slots that the master at addr serves. False: it serves but one, or few.
+func (m *Map) Apart(addr, prefix string) (names [2]string, found bool) {
+	for i := range 100 * len(m.Masters()) {
+		name := prefix + strconv.Itoa(i)
+		slot := scripts.HashSlot(name)
+		serves := func(r Range) bool { return r.Addr == addr && r.First <= slot && slot <= r.Last }
+		switch {
+		case !slices.ContainsFunc(m.Ranges, serves):
+		case names[0] == "":
+			names[0] = name
+		case scripts.HashSlot(names[0]) != slot:
+			names[1] = name
+			return names, true
+		}
+	}
+	return names, false
+}
+
 // Ask asks the node at addr for its map. A node that does not know its own host names none; the map then has the host
 // of addr.
 func Ask(ctx context.Context, client rueidis.Client, addr string) (*Map, error) {

@@ -22,14 +22,14 @@ func batchOf(ops ...gate.Op) []gate.Command {
 
 func TestCut(t *testing.T) {
 	t.Run("makes one call of each operation", func(t *testing.T) {
-		got := Cut(nil, batchOf(gate.Renew, gate.Renew, gate.Release, gate.Acquire, gate.Acquire), false)
+		got := Cut(nil, batchOf(gate.Renew, gate.Renew, gate.Release, gate.Acquire, gate.Acquire), false, false)
 		want := []Call{{Op: gate.Renew, From: 0, To: 2}, {Op: gate.Release, From: 2, To: 3}, {Op: gate.Acquire, From: 3, To: 5}}
 		if !slices.Equal(got, want) {
 			t.Errorf("calls %v, want %v", got, want)
 		}
 	})
 	t.Run("puts at most maxNames names into a call", func(t *testing.T) {
-		got := Cut(nil, batchOf(slices.Repeat([]gate.Op{gate.Acquire}, 2*maxNames+1)...), false)
+		got := Cut(nil, batchOf(slices.Repeat([]gate.Op{gate.Acquire}, 2*maxNames+1)...), false, false)
 		want := []Call{{Op: gate.Acquire, From: 0, To: maxNames}, {Op: gate.Acquire, From: maxNames, To: 2 * maxNames}, {Op: gate.Acquire, From: 2 * maxNames, To: 2*maxNames + 1}}
 		if !slices.Equal(got, want) {
 			t.Errorf("calls %v, want %v", got, want)
@@ -40,7 +40,7 @@ func TestCut(t *testing.T) {
 		for i, slot := range []uint16{7, 5, 7, 5} {
 			batch[i].Entry.Slot = slot
 		}
-		got := Cut(nil, batch, true)
+		got := Cut(nil, batch, true, false)
 		if want := []Call{{Op: gate.Acquire, From: 0, To: 2}, {Op: gate.Acquire, From: 2, To: 4}}; !slices.Equal(got, want) {
 			t.Errorf("calls %v, want %v", got, want)
 		}
@@ -48,19 +48,29 @@ func TestCut(t *testing.T) {
 			t.Error("the batch is not in the order of its hash slots")
 		}
 	})
+	t.Run("at a node that takes wide calls puts names of many hash slots into one", func(t *testing.T) {
+		batch := batchOf(gate.Renew, gate.Renew, gate.Acquire, gate.Acquire, gate.Acquire)
+		for i, slot := range []uint16{7, 7, 9, 5, 9} {
+			batch[i].Entry.Slot = slot
+		}
+		got := Cut(nil, batch, true, true)
+		if want := []Call{{Op: gate.Renew, From: 0, To: 2}, {Op: gate.Acquire, From: 2, To: 5, Wide: true}}; !slices.Equal(got, want) {
+			t.Errorf("calls %v, want %v", got, want)
+		}
+	})
 	t.Run("leaves a command with ASKING alone", func(t *testing.T) {
 		batch := batchOf(gate.Acquire, gate.Acquire, gate.Acquire)
 		batch[1].Asking = true
-		got := Cut(nil, batch, true)
+		got := Cut(nil, batch, true, false)
 		if len(got) != 3 || got[0].Asking || !got[1].Asking || got[2].Asking || got[1].Commands() != 2 || got[0].Commands() != 1 {
 			t.Errorf("calls %+v, want three, of which the second goes with ASKING", got)
 		}
 	})
 	t.Run("appends to the calls it was given", func(t *testing.T) {
-		if got := Cut([]Call{{}}, batchOf(gate.Acquire), false); len(got) != 2 {
+		if got := Cut([]Call{{}}, batchOf(gate.Acquire), false, false); len(got) != 2 {
 			t.Errorf("%d calls, want 2", len(got))
 		}
-		if got := Cut(nil, nil, true); len(got) != 0 {
+		if got := Cut(nil, nil, true, true); len(got) != 0 {
 			t.Errorf("%d calls of an empty batch", len(got))
 		}
 	})
@@ -68,8 +78,23 @@ func TestCut(t *testing.T) {
 
 // invariant: batch-error-charges-nobody
 func TestSplitMakesACallOfEachCommand(t *testing.T) {
-	got := Call{Op: gate.Acquire, From: 3, To: 6}.Split(nil)
+	got := Call{Op: gate.Acquire, From: 3, To: 6}.Split(nil, "")
 	want := []Call{{Op: gate.Acquire, From: 3, To: 4}, {Op: gate.Acquire, From: 4, To: 5}, {Op: gate.Acquire, From: 5, To: 6}}
+	if !slices.Equal(got, want) {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+}
+
+// What a wide call refuses to a name is asked again alone, unless it would be refused again.
+// invariant: batch-error-charges-nobody
+func TestRefusedMakesACallOfEachCommandThatAWideCallRefused(t *testing.T) {
+	replies := []scripts.Reply{1, -10002, scripts.Moving.Reply(), scripts.NoPerm.Reply(), scripts.OutOfMem.Reply(), scripts.Other.Reply(), scripts.AnotherType.Reply(), scripts.NotMine}
+	batch := batchOf(slices.Repeat([]gate.Op{gate.Acquire}, len(replies))...)
+	for i, reply := range replies {
+		answered(&batch[i], reply)
+	}
+	got := Call{Op: gate.Acquire, To: len(batch), Wide: true}.Refused(nil, batch)
+	want := []Call{{Op: gate.Acquire, From: 2, To: 3}, {Op: gate.Acquire, From: 3, To: 4}, {Op: gate.Acquire, From: 5, To: 6, Doubted: scripts.Other.String()}}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls %v, want %v", got, want)
 	}

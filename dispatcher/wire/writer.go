@@ -36,8 +36,8 @@ type Writer struct {
 // NewWriter returns a writer for the server with that clock.
 func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{settings: s, clock: clock} }
 
-// Write returns the keys and arguments of a call that is sent now, and sets Sent of its commands, which are batch. The
-// slices are valid until the next Write.
+// Write returns the keys and arguments of a call that is sent now, and sets Sent of its commands, which are batch. A wide call declares its
+// first key, and has all keys behind its arguments (scripts/keys.lua). The slices are valid until the next Write.
 func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
 	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
 	w.batch, w.sent, w.call = batch, sent, c
@@ -52,8 +52,17 @@ func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args
 		}
 	}
 	w.writeLeases()
+	if !c.Wide {
+		w.cutArgs()
+		return w.keys, w.args
+	}
+	w.number(int64(len(w.keys)))
+	w.string(scripts.KeysBehind)
 	w.cutArgs()
-	return w.keys, w.args
+	end := len(w.args) - 2
+	many, word := w.args[end], w.args[end+1]
+	w.args = append(append(w.args[:end], w.keys...), many, word)
+	return w.keys[:1], w.args
 }
 
 // owner writes the owner field of a tenure of ours, with what stands behind it.

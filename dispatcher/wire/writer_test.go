@@ -72,11 +72,22 @@ func TestWriter(t *testing.T) {
 		}
 	})
 	t.Run("allocates once for all arguments of a call", func(t *testing.T) {
-		batch := batchOf(slices.Repeat([]gate.Op{gate.Acquire}, maxNames)...)
-		call := Call{Op: gate.Acquire, To: len(batch)}
-		w.Write(batch, call, sent)
-		if n := testing.AllocsPerRun(100, func() { w.Write(batch, call, sent) }); n != 1 {
-			t.Errorf("%v allocations, want 1", n)
+		for _, wide := range []bool{false, true} {
+			batch := batchOf(slices.Repeat([]gate.Op{gate.Release}, maxNames)...)
+			call := Call{Op: gate.Release, To: len(batch), Wide: wide}
+			w.Write(batch, call, sent)
+			if n := testing.AllocsPerRun(100, func() { w.Write(batch, call, sent) }); n != 1 {
+				t.Errorf("%v allocations, want 1", n)
+			}
+		}
+	})
+	t.Run("declares the first key of a wide call, and writes all behind the arguments", func(t *testing.T) {
+		batch := batchOf(gate.Release, gate.Release)
+		batch[1].Entry.Name = "m"
+		keys, args := w.Write(batch, Call{Op: gate.Release, To: 2, Wide: true}, sent)
+		want := []string{"PUBLISH", owner("1"), scripts.LockChannel("n"), owner("2"), scripts.LockChannel("m"), "n", scripts.LineKey("n"), "m", scripts.LineKey("m"), "4", "KEYS"}
+		if !slices.Equal(keys, []string{"n"}) || !slices.Equal(args, want) {
+			t.Errorf("keys %q, arguments %q, want %q", keys, args, want)
 		}
 	})
 	t.Run("tells a script whether to keep to declared keys", func(t *testing.T) {

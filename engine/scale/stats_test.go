@@ -18,7 +18,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime, o.MaxWaitersPerName = 3*time.Second, 2 })
 	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":0,"handoffs":0,"attempts":0,"waits":0,"lost":0,"at_risk":0,`+
-		`"refused":0,"uncertain":0,"overflowed":0,"batches":0,"oldest_hold":0}`)
+		`"refused":0,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":0}`)
 
 	server.MustDo("HSET", "theirs", "somebody else", "1")
 	first, err := e.Mutex("ours").Lock(t.Context())
@@ -31,7 +31,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 		t.Fatalf("TryLock: %v, want ErrHeld", err)
 	}
 	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":2,"granted":1,"handoffs":0,"attempts":2,"waits":1,"lost":0,"at_risk":0,`+
-		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"oldest_hold":1}`)
+		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
 	wantNo(t, first.Unlock(t.Context()))
 	next, err := second.Wait(t.Context())
@@ -41,11 +41,11 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	wantNo(t, err)
 	<-fixed.Done()
 	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,`+
-		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"oldest_hold":1}`)
+		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
 	wantNo(t, next.Unlock(context.Background()))
 	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,`+
-		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"oldest_hold":0}`)
+		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":0}`)
 }
 
 // wantJSON compares stats with a text in which batches, which depend on the hour, are 0, and the age of the

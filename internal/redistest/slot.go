@@ -67,11 +67,17 @@ func (m *SlotMove) Finish() {
 			c.tb.Fatalf("redistest: slot %s: %v", m.slot, err)
 		}
 	}
-	Await(c.tb, "masters that agree on slot "+m.slot, func() bool {
+	c.awaitOwner(m.number, m.To)
+}
+
+// awaitOwner waits until every running master holds a server to be the owner of a slot.
+func (c *Cluster) awaitOwner(slot int, owner *Server) {
+	c.tb.Helper()
+	Await(c.tb, "masters that agree on slot "+strconv.Itoa(slot), func() bool {
 		// Also on its epoch: were the slot moved on by who does not know it, two would claim it with the same right.
-		epoch := readView(m.To.Do("CLUSTER", "NODES").Text).self.epoch
+		epoch := readView(owner.Do("CLUSTER", "NODES").Text).self.epoch
 		for _, node := range c.Nodes {
-			if node.alive() && !agrees(node, m.number, id, epoch) {
+			if node.alive() && !agrees(node, slot, c.ids[owner], epoch) {
 				return false
 			}
 		}
@@ -101,4 +107,17 @@ func (c *Cluster) MoveSlot(slot int, to *Server) {
 	for move.Keys(100) > 0 {
 	}
 	move.Finish()
+}
+
+// MigrateSlot has the masters move a slot by themselves, all of it at one moment, as Redis does since 8.6 and Valkey since 9, and returns
+// once every running master knows. False: these servers cannot.
+func (c *Cluster) MigrateSlot(slot int, to *Server) bool {
+	c.tb.Helper()
+	from, number := c.NodeOf(slot), strconv.Itoa(slot)
+	if to.Do("CLUSTER", "MIGRATION", "IMPORT", number, number).Err() != nil &&
+		from.Do("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", number, number, "NODE", c.ids[to]).Err() != nil {
+		return false
+	}
+	c.awaitOwner(slot, to)
+	return true
 }

@@ -33,7 +33,7 @@ var checks = []check{
 	{name: "pubsub", asks: "`SUBSCRIBE` and `PUBLISH`, or `SSUBSCRIBE` and `SPUBLISH`", finds: "messages that do not arrive, a proxy that hides subscribers", node: pubsub, masters: true},
 	{name: "channels", asks: "`PUBSUB CHANNELS`, in a cluster", finds: "subscribers of channels that engines do not publish on", node: channels},
 	{name: "scripts", asks: "`SCRIPT LOAD`, `EVALSHA`, `INFO commandstats`", finds: "scripts that are forgotten, or were by SCRIPT FLUSH", node: scriptCache, masters: true},
-	{name: "slots", asks: "`EVAL` with keys of two hash slots", finds: "a cluster that shows itself as one server", node: slots, masters: true},
+	{name: "slots", asks: "`EVAL` with keys of two hash slots", finds: "a cluster that shows itself as one server, a node that refuses keys which are not declared, or every script", node: slots, masters: true},
 	{name: "clock", asks: "`TIME`", finds: "steps of the server's clock, a difference to ours", node: clock, masters: true},
 	{name: "latency", asks: "`TIME`, `EVALSHA`", finds: "round trips that are long for the lease", node: latency, masters: true},
 	{name: "clients", asks: "`INFO`, `CONFIG GET`", finds: "few connections left under maxclients", node: clients},

@@ -16,7 +16,7 @@ func rights(n *node) (all []Finding) {
 	const harm = "The engine does not open."
 	ctx, stop := context.WithTimeout(n.ctx, askTime)
 	defer stop()
-	missing, err := (&redisconn.Rights{Client: n.client, UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
+	missing, err := (&redisconn.Rights{Client: n.client, Key: "wheellock:probe:" + rand.Text(), UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
 	if n.failed("EVAL", err); err != nil {
 		return nil
 	}

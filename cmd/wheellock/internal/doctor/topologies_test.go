@@ -65,6 +65,23 @@ func TestCluster(t *testing.T) {
 	examined(t, url).want(t, "connection", Error, "does not answer", "cluster", "replicas", "locks", "pubsub", "scripts", "rights")
 }
 
+// On Valkey 9.1 a script in which one command has keys of two hash slots makes every later one fail. Elsewhere it does nothing.
+func TestClusterInWhichEveryScriptFails(t *testing.T) {
+	t.Parallel()
+	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)))
+	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	healthy := examined(t, node.URL())
+	if f := healthy.find("slots"); len(f) != 1 || f[0].Severity != OK {
+		t.Errorf("before: %+v", f)
+	}
+	node.Do("EVAL", "return redis.pcall('EXISTS', 'a', 'b')", "1", "a")
+	if node.Do("EVAL", "return redis.call('PING')", "0").Err() == nil {
+		t.Skip("this server goes on")
+	}
+	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "scripts", "clock", "latency")
+}
+
 func TestClusterWithoutShardedChannels(t *testing.T) {
 	t.Parallel()
 	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)), "--rename-command", "PUBSUB", "")
