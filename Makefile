@@ -54,21 +54,25 @@ oldest: ## go vet of what users import, with the oldest Go that its go.mod allow
 		GOTOOLCHAIN=go$$version $(GO) -C $$module vet ./... || exit 1; \
 	done
 
+# What has goroutines of the product: the engine and what it stands on, but for its machines and what is measured.
+RACED := $$($(GO) list ./futures ./wheel/... ./dispatcher/... ./engine/... | grep -vE '/(dispatcher/gate|engine/scale)$$')
+
 # A program under the race detector would sleep for a second when it ends: for threads of C, of which there are none.
 race: export GORACE = atexit_sleep_ms=0
-race: prepare ## the tests under the race detector, but for what has no goroutines and the programs; V=1 names each
-	@echo "== go test -race, all but what has no goroutines, and the programs as processes"
-	@# What measures memory is for make figures; make lint has vetted all.
-	@$(GO) test -race -vet=off -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
-		$$($(GO) list ./... | grep -vE '/(scripts|dispatcher/gate|internal/redismodel|internal/vocabulary|cmd/loadgen|cmd/wheellock)$$')
+race: prepare ## the tests of the engine and what it stands on under the race detector; V=1 names each
+	@echo "== go test -race, the engine and what it stands on"
+	@# make lint has vetted all.
+	@$(GO) test -race -vet=off -timeout 15m $(if $(V),-v) $(RACED)
 
-plain: prepare ## without it: what has no goroutines, the programs, and goroutines stalled at named points
-	@echo "== go test ./scripts ./dispatcher/gate ./internal/redismodel ./internal/vocabulary ./cmd/loadgen ./cmd/wheellock"
-	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./dispatcher/gate ./internal/redismodel ./internal/vocabulary ./cmd/loadgen ./cmd/wheellock
+plain: prepare ## without it: all other tests, every call under every bound, and goroutines stalled at named points
+	@echo "== go test, all but what make race runs"
+	@# What measures memory is for make figures.
+	@raced=$$(echo $(RACED) | tr ' ' '\n'); $(GO) test -vet=off -timeout 15m -skip '^TestScale' $(if $(V),-v) \
+		$$($(GO) list ./... | grep -vxF "$$raced")
 	@echo "== go test ./engine, every call under every bound"
 	@$(GO) test -vet=off -run '^TestEveryCallUnderEveryBound$$' $(if $(V),-v) ./engine
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
-	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
+	@$(GO) test -tags wheellock_stall -vet=off -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
@@ -78,7 +82,7 @@ servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
-	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' ./futures ./engine/scale ./engine/features
+	@$(GO) test -vet=off -v -run 'Allocations|TestScale' ./futures ./engine/scale
 
 cross: ## types for other machines, 32-bit tests
 	@# From source, the standard library too: nothing is compiled, which would take a minute of processor time for each.
