@@ -4,8 +4,8 @@ GO ?= go
 export GO
 # Tools have a modfile of their own: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
-# Modules of their own inside the repository.
-NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+# Modules of their own inside the repository, the one whose tests wait longest first.
+NESTED := internal/trial $(filter-out tools internal/trial,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 # Other machines for which all must be correct Go.
 CROSS := linux/386 darwin/arm64 windows/amd64
 
@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,24 +84,26 @@ figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
 	@$(GO) test -vet=off -v -run 'Allocations|TestScale' ./futures ./engine/scale
 
-cross: ## types for other machines, 32-bit tests
+cross: ## types for other machines
 	@# From source, the standard library too: nothing is compiled, which would take a minute of processor time for each.
 	@$(GO) -C internal/shape run ./typecheck ../.. $(CROSS)
-	@# Ints are short there, and 64-bit atomics must be aligned. Linux on amd64 runs it by itself. Nothing for which miniredis
-	@# would have to put milliseconds into an int.
+
+short-ints: ## unit tests with 32-bit integers, which Linux on amd64 runs by itself; before a release
+	@# Ints are short there, and 64-bit atomics must be aligned. Nothing for which miniredis would have to put milliseconds into an int.
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
-		$(GO) test -vet=off ./futures ./wheel ./dispatcher/wire ./dispatcher/respguard && \
-		$(GO) test -vet=off -run 'Scene|Loss|Token|Mailbox|Deadline' ./dispatcher/gate ./dispatcher && \
-		$(GO) test -vet=off -run '^TestReply|NumbersAreExact|NumbersThatFit' ./scripts; \
+		$(GO) test -vet=off ./futures ./wheel ./dispatcher/... && \
+		$(GO) test -vet=off -run 'Reply|Keys' -skip ForeignKeys ./scripts; \
 	fi
 
 nested: ## the modules inside, two at a time: vet, tests
 	@# TestBubble runs in make bubble, for longer and with stalled goroutines. -count 1: some tests read files of other modules, which a
 	@# cached result does not know of.
+	@# The packages in internal/interop/suites have tests only when those of others join them.
 	@for module in $(NESTED); do \
-		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble ./..."; \
+		packages=./...; [ $$module != internal/interop/suites ] || packages=.; \
+		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble $$packages"; \
 	done | .ci/two-at-once
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there; worlds of dispatcher/gate
