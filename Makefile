@@ -4,8 +4,8 @@ GO ?= go
 export GO
 # Tools have a modfile of their own: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
-# Modules of their own inside the repository.
-NESTED := $(patsubst %/go.mod,%,$(filter-out tools/go.mod,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+# Modules of their own inside the repository, the one whose tests wait longest first.
+NESTED := internal/trial $(filter-out tools internal/trial,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 # Other machines for which all must be correct Go.
 CROSS := linux/386 darwin/arm64 windows/amd64
 
@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,19 +54,25 @@ oldest: ## go vet of what users import, with the oldest Go that its go.mod allow
 		GOTOOLCHAIN=go$$version $(GO) -C $$module vet ./... || exit 1; \
 	done
 
-race: prepare ## the tests under the race detector, but for what has no goroutines and the programs; V=1 names each
-	@echo "== go test -race, all but what has no goroutines, and the programs as processes"
-	@# What measures memory is for make figures; make lint has vetted all.
-	@$(GO) test -race -vet=off -timeout 15m -skip 'TestScaleOf(ManyHolds|HoldsAndWaiters)$$' $(if $(V),-v) \
-		$$($(GO) list ./... | grep -vE '/(scripts|dispatcher/gate|internal/redismodel|internal/vocabulary|cmd/loadgen|cmd/wheellock)$$')
+# What has goroutines of the product: the engine and what it stands on, but for its machines and what is measured.
+RACED := $$($(GO) list ./futures ./wheel/... ./dispatcher/... ./engine/... | grep -vE '/(dispatcher/gate|engine/scale)$$')
 
-plain: prepare ## without it: what has no goroutines, the programs, and goroutines stalled at named points
-	@echo "== go test ./scripts ./dispatcher/gate ./internal/redismodel ./internal/vocabulary ./cmd/loadgen ./cmd/wheellock"
-	@$(GO) test -vet=off $(if $(V),-v) ./scripts ./dispatcher/gate ./internal/redismodel ./internal/vocabulary ./cmd/loadgen ./cmd/wheellock
+# A program under the race detector would sleep for a second when it ends: for threads of C, of which there are none.
+race: export GORACE = atexit_sleep_ms=0
+race: prepare ## the tests of the engine and what it stands on under the race detector; V=1 names each
+	@echo "== go test -race, the engine and what it stands on"
+	@# make lint has vetted all.
+	@$(GO) test -race -vet=off -timeout 15m $(if $(V),-v) $(RACED)
+
+plain: prepare ## without it: all other tests, every call under every bound, and goroutines stalled at named points
+	@echo "== go test, all but what make race runs"
+	@# What measures memory is for make figures.
+	@raced=$$(echo $(RACED) | tr ' ' '\n'); $(GO) test -vet=off -timeout 15m -skip '^TestScale' $(if $(V),-v) \
+		$$($(GO) list ./... | grep -vxF "$$raced")
 	@echo "== go test ./engine, every call under every bound"
 	@$(GO) test -vet=off -run '^TestEveryCallUnderEveryBound$$' $(if $(V),-v) ./engine
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
-	@$(GO) test -tags wheellock_stall -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
+	@$(GO) test -tags wheellock_stall -vet=off -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
@@ -76,13 +82,14 @@ servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS
 
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
-	@$(GO) test -v -run 'Allocations|TestScale|AnyMoment' ./futures ./engine/scale ./engine/features
+	@$(GO) test -vet=off -v -run 'Allocations|TestScale' ./futures ./engine/scale
 
-cross: ## types for other machines, 32-bit tests
+cross: ## types for other machines
 	@# From source, the standard library too: nothing is compiled, which would take a minute of processor time for each.
 	@$(GO) -C internal/shape run ./typecheck ../.. $(CROSS)
-	@# Ints are short there, and 64-bit atomics must be aligned. Linux on amd64 runs it by itself. Nothing for which miniredis
-	@# would have to put milliseconds into an int.
+
+short-ints: ## unit tests with 32-bit integers, which Linux on amd64 runs by itself; before a release
+	@# Ints are short there, and 64-bit atomics must be aligned. Nothing for which miniredis would have to put milliseconds into an int.
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
 		export GOARCH=386 CGO_ENABLED=0; \
@@ -93,8 +100,10 @@ cross: ## types for other machines, 32-bit tests
 nested: ## the modules inside, two at a time: vet, tests
 	@# TestBubble runs in make bubble, for longer and with stalled goroutines. -count 1: some tests read files of other modules, which a
 	@# cached result does not know of.
+	@# The packages in internal/interop/suites have tests only when those of others join them.
 	@for module in $(NESTED); do \
-		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble ./..."; \
+		packages=./...; [ $$module != internal/interop/suites ] || packages=.; \
+		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble $$packages"; \
 	done | .ci/two-at-once
 
 explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there; worlds of dispatcher/gate

@@ -16,9 +16,9 @@ import (
 // contract or one of its rules. They run in bubbles of testing/synctest on a Redis in memory, so that a day
 // takes no time, and "at" means at that nanosecond.
 
-// manyLeases is for specs of what is renewed for as long as it takes: twenty leases of the default, ten of a minute. It is twice as
-// long as an engine that has died keeps its place in a fair queue. Each second of it costs pings of idle connections.
-const manyLeases = 10 * time.Minute
+// manyLeases is for specs of what is renewed for as long as it takes: six leases of the default, three of a minute. Each second of it
+// costs pings of idle connections.
+const manyLeases = 3 * time.Minute
 
 // bubble is one test: an engine on a server of its own.
 type bubble struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func (c *contenders) contend(callers int, l engine.Locker) {
 				select {
 				case <-c.stopped:
 					return
-				default:
+				case <-time.After(rand.N(6 * time.Millisecond)): // the pace of calls, or they take the machine, from the servers too
 				}
 			}
 		})

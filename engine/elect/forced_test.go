@@ -101,7 +101,7 @@ func TestForcedChanges(t *testing.T) {
 		}
 	})
 
-	changes, done := testkit.Times(t, 500, 10), make(map[string]int)
+	changes, done := testkit.Times(t, 500, 4), make(map[string]int)
 	leader := testkit.Receive(t, "a first leader", h.began)
 	for i := range changes {
 		if i%10 == 9 {
@@ -218,7 +218,7 @@ func TestHandOver(t *testing.T) {
 	defer close(leave)
 	leader := testkit.Receive(t, "a first leader", began)
 	var took []time.Duration
-	for range testkit.Times(t, 1000, 20) {
+	for range testkit.Times(t, 1000, 8) {
 		time.Sleep(50 * time.Millisecond) // sleeps: the pace; faster, all would stand back
 		asked := time.Now()
 		resign(t, leader)

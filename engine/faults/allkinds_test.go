@@ -140,7 +140,7 @@ func TestFaultKindsKilledSubscriptionsStrandNobody(t *testing.T) {
 	hears := func(k *kind) bool { return k.name != "spin" && k.name != "quorum" }
 	onEveryKind(t, 1, hears, func(s *stage) {
 		s.stock("stock:7")
-		for range testkit.Times(t, 500, 10) {
+		for range testkit.Times(t, 500, 4) {
 			other := s.block(s.T, s.theirs, "stock:7")
 			var calls []under
 			for range 3 {

@@ -25,7 +25,7 @@ var blackHoles = []func(l *redisnet.Link, until time.Time){
 func TestFaultBlackHoledHolderIsToldFirst(t *testing.T) {
 	t.Parallel()
 	smallest := time.Hour
-	times := testkit.Times(t, 1000, 100)
+	times := testkit.Times(t, 1000, 25)
 	virtual.Seeds(t, times, func(w *virtual.World, random *rand.Rand) {
 		e, l := w.Connect(testkit.Lease(time.Second))
 		trip := time.Duration(random.Int64N(int64(50 * time.Millisecond)))

@@ -20,7 +20,7 @@ import (
 // waiters depend on messages too.
 func TestFaultConnectionCutEvery30ms(t *testing.T) {
 	t.Parallel()
-	virtual.Seeds(t, testkit.Times(t, 500, 10), func(w *virtual.World, random *rand.Rand) {
+	virtual.Seeds(t, testkit.Times(t, 500, 4), func(w *virtual.World, random *rand.Rand) {
 		e, l := w.Connect()
 		const names = 4
 		var inside [names]string // who believes to hold it
@@ -102,7 +102,7 @@ func TestFaultConnectionCutEvery30ms(t *testing.T) {
 func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 	t.Parallel()
 	stood := 0
-	virtual.Seeds(t, testkit.Times(t, 1000, 50), func(w *virtual.World, random *rand.Rand) {
+	virtual.Seeds(t, testkit.Times(t, 1000, 12), func(w *virtual.World, random *rand.Rand) {
 		e, l := w.Connect(testkit.Lease(time.Second)) // a short lease finds a dead link fast
 		testkit.MustUnlock(w.T, testkit.MustLock(w.T, e.Mutex("before")))
 		late := time.Second + time.Duration(random.Int64N(int64(4*time.Second)))

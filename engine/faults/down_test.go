@@ -119,7 +119,7 @@ func heap() uint64 {
 // invariant: bounds-refuse-only-new-requests
 func TestFaultDownWhileCallsArrive(t *testing.T) {
 	server := redistest.Start(t)
-	calls := testkit.Times(t, 1_000_000, 20_000)
+	calls := testkit.Times(t, 1_000_000, 5_000)
 	most := calls / 4
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.MaxRequests = most })
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("before")))

@@ -106,7 +106,7 @@ func TestFaultCancelledWaiterSwallowsNoHandoff(t *testing.T) {
 		e, _ := w.Connect()
 		m := e.Mutex("passed")
 		granted, cancelled := 0, 0
-		for round := range testkit.Times(t, 100_000, 2000) {
+		for round := range testkit.Times(t, 100_000, 500) {
 			h := testkit.MustLock(w.T, m)
 			if round%8 == 0 { // another program has it
 				testkit.MustUnlock(w.T, h)

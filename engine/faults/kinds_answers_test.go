@@ -177,7 +177,7 @@ func TestFaultKindsLatchIsNotPassedEarly(t *testing.T) {
 		other, _ := w.Connect()
 		n := 0
 		l.Down.Swallow(-1, func(args []string) bool { n++; return strings.EqualFold(args[0], "EVALSHA") && n%3 == 0 })
-		for i := range testkit.Times(t, 5_000, 100) {
+		for i := range testkit.Times(t, 5_000, 25) {
 			latch := e.CountDownLatch(fmt.Sprintf("start:%d", i))
 			if set, err := latch.TrySetCount(testkit.Soon(w.T), 3); !set || err != nil {
 				w.T.Fatalf("TrySetCount = %t, %v", set, err)

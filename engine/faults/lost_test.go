@@ -86,7 +86,7 @@ func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
 	for _, r := range removals {
 		t.Run(r.name, func(t *testing.T) {
 			var told []time.Duration
-			for range testkit.Times(t, 200, 10) {
+			for range testkit.Times(t, 200, 4) {
 				h := testkit.MustLock(t, e.Mutex("watched"))
 				time.Sleep(rand.N(time.Millisecond)) // sleeps: how long it is held
 				told = append(told, loses(t, server, h, r.remove))
@@ -97,7 +97,7 @@ func TestFaultWatchLossTellsWithinARoundTrip(t *testing.T) {
 	t.Run("force-unlock", func(t *testing.T) {
 		other := testkit.Connect(t, server.Addr())
 		var told []time.Duration
-		for range testkit.Times(t, 200, 10) {
+		for range testkit.Times(t, 200, 4) {
 			h := testkit.MustLock(t, e.Mutex("watched"))
 			told = append(told, loses(t, server, h, func(*redistest.Server, string) {
 				if freed, err := other.Mutex("watched").ForceUnlock(testkit.Soon(t)); !freed || err != nil {

@@ -94,7 +94,7 @@ func TestFaultMessagesLost(t *testing.T) {
 					return false
 				})
 				e, _ := w.Connect()
-				if _, worst := wakeUps(w, e, testkit.Times(t, 2000, 40)); worst > pollTime || lost == 0 {
+				if _, worst := wakeUps(w, e, testkit.Times(t, 2000, 12)); worst > pollTime || lost == 0 {
 					w.T.Errorf("a waiter waited %v after its name was free, with a poll cap of 2s; %d messages got lost", worst, lost)
 				}
 				w.Quiet(e, 0)
@@ -110,7 +110,7 @@ func TestFaultOnlyMessagesWake(t *testing.T) {
 		t.Parallel()
 		virtual.Test(t, func(w *virtual.World) {
 			e, _ := w.Connect(testkit.OnlyMessages)
-			if _, worst := wakeUps(w, e, testkit.Times(t, 2000, 40)); worst > 5*time.Millisecond { // a message, and two questions
+			if _, worst := wakeUps(w, e, testkit.Times(t, 2000, 12)); worst > 5*time.Millisecond { // a message, and two questions
 				w.T.Errorf("a waiter was woken only after %v", worst)
 			}
 			w.Quiet(e, 0)

@@ -17,7 +17,7 @@ import (
 func TestFaultRWUnderEveryFault(t *testing.T) {
 	t.Parallel()
 	lost := &whoLost{times: make(map[string]int)}
-	virtual.Seeds(t, testkit.Times(t, 400, 16), func(w *virtual.World, random *rand.Rand) {
+	virtual.Seeds(t, testkit.Times(t, 400, 8), func(w *virtual.World, random *rand.Rand) {
 		c := &chance{r: random}
 		change := []func(*engine.Options){testkit.Lease(time.Hour), testkit.OnlyMessages, func(o *engine.Options) { o.HandoffTime = time.Millisecond }}
 		e, l := w.Connect(change...)

@@ -97,7 +97,7 @@ func (s *siege) begin(callers int) (stop func()) {
 		wg.Go(func() {
 			for ctx.Err() == nil && !s.t.Failed() {
 				s.once(i)
-				time.Sleep(rand.N(10 * time.Millisecond)) // sleeps: the pace of calls, or they take the machine, from the servers too
+				time.Sleep(rand.N(40 * time.Millisecond)) // sleeps: the pace of calls, or they take the machine, from the servers too
 			}
 		})
 	}

@@ -286,7 +286,7 @@ func TestFaultScriptsFlushed(t *testing.T) {
 	flushes := 0
 	stop := testkit.Every(t, 50*time.Millisecond, func() { server.Do("SCRIPT", "FLUSH"); flushes++ })
 	c := newContest(t, server, e, 4, true)
-	until := time.Now().Add(time.Duration(testkit.Times(t, 1000, 20)) * 50 * time.Millisecond)
+	until := time.Now().Add(time.Duration(testkit.Times(t, 1000, 8)) * 50 * time.Millisecond)
 	c.run(16, func() bool { return time.Now().After(until) })
 	stop()
 	t.Logf("%d grants under %d flushes", c.grants.Load(), flushes)

@@ -370,7 +370,7 @@ func TestFaultTrapNothingIsLeftOfUnlockedHolds(t *testing.T) {
 		testkit.MustUnlock(w.T, testkit.MustLock(w.T, e.Mutex("first")))
 		synctest.Wait()
 		goroutines := runtime.NumGoroutine()
-		for i := range testkit.Times(w.T, 100_000, 2000) {
+		for i := range testkit.Times(w.T, 100_000, 500) {
 			name := fmt.Sprintf("day:%d", i%100)
 			var err error
 			if i%2 == 0 {

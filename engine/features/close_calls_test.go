@@ -38,10 +38,10 @@ type closing struct {
 }
 
 // atAnyMoment has a test close so many engines, each with its callers. Under the race detector, which makes each
-// ten times as slow, it is a third of them.
+// ten times as slow, it is a fifth of them.
 func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	if testkit.RaceDetector {
-		rounds /= 3
+		rounds /= 5
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -73,7 +73,7 @@ func checkNothing(w *virtual.World, another *engine.Engine) {
 // Four wait for some milliseconds, while the lock goes from hand to hand and everything takes one or two, each way.
 func TestFairWaiterThatIsCancelledAtAnyMomentLeavesNothing(t *testing.T) {
 	t.Parallel()
-	virtual.Seeds(t, testkit.Times(t, 2_000, 40), func(w *virtual.World, random *rand.Rand) {
+	virtual.Seeds(t, testkit.Times(t, 2_000, 12), func(w *virtual.World, random *rand.Rand) {
 		e, link := w.Connect()
 		another, _ := w.Connect()
 		for _, d := range []*redisnet.Direction{&link.Up, &link.Down} {
@@ -99,7 +99,7 @@ func TestFairWaiterThatIsCancelledWhileAnswersAreLostLeavesNothing(t *testing.T)
 	for _, script := range []scripts.Script{scripts.FairAsk, scripts.FairRelease, scripts.FairLeave} {
 		t.Run(script.Name, func(t *testing.T) {
 			t.Parallel()
-			virtual.Seeds(t, testkit.Times(t, 1_000, 20), func(w *virtual.World, random *rand.Rand) {
+			virtual.Seeds(t, testkit.Times(t, 1_000, 8), func(w *virtual.World, random *rand.Rand) {
 				e, link := w.Connect()
 				another, _ := w.Connect()
 				runs, chance := virtual.Runs(script), rand.New(rand.NewPCG(random.Uint64(), 0))

@@ -13,7 +13,7 @@ func TestFairHandOverIsCheap(t *testing.T) {
 	s := redistest.Start(t)
 	a, b := newFairWaiters(t, s.Addr()), newFairWaiters(t, s.Addr())
 	held := testkit.MustLock(t, a.e.FairMutex(fairName))
-	const rounds, each = 100, 50
+	const rounds, each = 30, 50
 	for i := range rounds {
 		a.wait(each)
 		b.wait(each)

@@ -20,6 +20,7 @@ func newClusterPair(t *testing.T) *pair {
 
 // TestInACluster: what holds on one server holds here.
 func TestInACluster(t *testing.T) {
+	t.Parallel()
 	p := newClusterPair(t)
 	t.Run("matrix", p.matrixInACluster)
 	t.Run("counts", p.countsInACluster)

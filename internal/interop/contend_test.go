@@ -56,6 +56,7 @@ func entered(h *engine.Hold, err error) (func() error, error) {
 
 // TestContention has both sides enter three names of every kind for a while.
 func TestContention(t *testing.T) {
+	t.Parallel()
 	contendForAll(t, newPair(t, engine.Options{}))
 }
 
@@ -73,6 +74,7 @@ func contendForAll(t *testing.T, p *pair) {
 
 // TestReadersAndWritersContend: writers of both sides exclude everybody, and readers find none inside.
 func TestReadersAndWritersContend(t *testing.T) {
+	t.Parallel()
 	readAndWrite(t, newPair(t, engine.Options{}))
 }
 

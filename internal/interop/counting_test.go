@@ -12,6 +12,7 @@ import (
 )
 
 func TestSemaphoreWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	s := open(t, server, engine.Options{}).Semaphore("permits")
@@ -78,6 +79,7 @@ func TestSemaphoreWithRedisson(t *testing.T) {
 }
 
 func TestLatchWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	l := open(t, server, engine.Options{}).CountDownLatch("start")
@@ -118,6 +120,7 @@ func TestLatchWithRedisson(t *testing.T) {
 
 // TestFencingWithRedisson: both count with one counter, and tokens grow from owner to owner.
 func TestFencingWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	e := open(t, server, engine.Options{})
@@ -141,6 +144,7 @@ func TestFencingWithRedisson(t *testing.T) {
 
 // TestPermitsWithRedisson: permits that are held and expire, taken and given on both sides.
 func TestPermitsWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	p := open(t, server, engine.Options{}).PermitSemaphore("desks")

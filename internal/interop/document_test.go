@@ -15,9 +15,10 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// The tests of this file compile programs: while one does, nobody's patience is tried.
+
 // TestProgramsOfTheDocument runs the two programs of docs/JAVA.md side by side.
 func TestProgramsOfTheDocument(t *testing.T) {
-	t.Parallel()
 	requireJava(t)
 	driver, err := jar()
 	if err != nil {
@@ -57,7 +58,6 @@ func TestProgramsOfTheDocument(t *testing.T) {
 
 // TestKindsOfTheDocument runs what docs/JAVA.md has about other kinds, in Java and in Go.
 func TestKindsOfTheDocument(t *testing.T) {
-	t.Parallel()
 	requireJava(t)
 	driver, err := jar()
 	if err != nil {
@@ -140,7 +140,6 @@ func main() {
 
 // The example in examples/gojava takes from one stock by both libraries.
 func TestExampleOfGoAndJava(t *testing.T) {
-	t.Parallel()
 	requireJava(t)
 	driver, err := jar()
 	if err != nil {

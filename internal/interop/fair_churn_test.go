@@ -32,6 +32,7 @@ func churning(t *testing.T) time.Duration {
 // TestFairChurnWithRedisson has waiters of both sides come, be served, give up and go away, and looks at everything
 // that happens to the queues: nobody who waits is purged by either side, and nobody is served who is not the first.
 func TestFairChurnWithRedisson(t *testing.T) {
+	t.Parallel()
 	// Whoever is silent for so long counts as dead, also on a machine that stands still.
 	const life = 20 * time.Second
 	p := newPair(t, engine.Options{FairWaiterLease: life})

@@ -15,6 +15,7 @@ import (
 
 // TestFairProcessesInOrderWithRedisson has two of our processes and Redisson's threads stand in one queue in turn.
 func TestFairProcessesInOrderWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	engines := []*engine.Engine{open(t, server, engine.Options{}), open(t, server, engine.Options{})}
@@ -74,6 +75,7 @@ func TestFairProcessesInOrderWithRedisson(t *testing.T) {
 
 // TestFairWaiterOfRedissonGivesUp has Redisson take its wait off the deadlines behind it, ours among them.
 func TestFairWaiterOfRedissonGivesUp(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	e := open(t, server, engine.Options{})

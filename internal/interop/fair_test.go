@@ -13,6 +13,7 @@ import (
 
 // TestFairOrderWithRedisson: Go and Java waiters in one queue are served as they came.
 func TestFairOrderWithRedisson(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	e := open(t, server, engine.Options{})

@@ -57,7 +57,7 @@ func contention(t *testing.T) time.Duration {
 		}
 		return d
 	}
-	return 2 * time.Second
+	return time.Second
 }
 
 // open opens an engine whose waiters are woken by messages or not at all.

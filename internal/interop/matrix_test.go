@@ -31,6 +31,7 @@ func newPair(t *testing.T, opts engine.Options, flags ...string) *pair {
 // newServers is a pair with nobody on its server, or on its three masters.
 func newServers(t *testing.T, cluster bool) *pair {
 	t.Helper()
+	requireJava(t)
 	if cluster {
 		nodes := redistest.StartCluster(t, 3, 0).Nodes
 		return &pair{server: nodes[0], nodes: nodes}
@@ -59,6 +60,7 @@ func (p *pair) urls() string {
 
 // TestMatrix: each side waits for the other and is woken by its message, sees its hold, and can force it.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, engine.Options{})
 	for _, k := range kinds {
 		t.Run(k.redisson+": ours holds, Redisson waits", func(t *testing.T) { p.theyWait(t, k) })
@@ -72,6 +74,7 @@ func TestMatrix(t *testing.T) {
 
 // TestMatrixWithNameMapper is the same with a prefix on both sides.
 func TestMatrixWithNameMapper(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, engine.Options{NameMapper: func(name string) string { return "shop:" + name }}, "--prefix", "shop:")
 	for _, k := range kinds {
 		t.Run(k.redisson, func(t *testing.T) {
@@ -194,6 +197,7 @@ func (p *pair) weForce(t *testing.T, k kind) {
 
 // TestReadersOfBothSides read together, and keep the writers of both sides out, until the last of them has left.
 func TestReadersOfBothSides(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, engine.Options{})
 	rw, ctx := p.RWMutex("shelf"), context.Background()
 	p.java.Do("lock read shelf r1")

@@ -79,6 +79,7 @@ var scenes = []scene{
 
 // TestSameMessages has Redisson and then us do the same, and compares every message that Redis is given to publish.
 func TestSameMessages(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	java := StartRedisson(t, server)
 	for _, s := range scenes {

@@ -32,10 +32,8 @@ func TestRedissonGetsItsShare(t *testing.T) {
 	spin, plain := (*engine.Engine).SpinMutex, (*engine.Engine).Mutex
 	for _, r := range []rivalry{
 		{"spin", spin, 1, 1, 2 * time.Second},
-		{"spin", spin, 1, 4, 0},
 		{"spin", spin, 4, 4, 5 * time.Second},
 		{"lock", plain, 1, 4, 3 * time.Second},
-		{"lock", plain, 4, 4, 3 * time.Second},
 	} {
 		t.Run(fmt.Sprintf("%s, names %d, threads %d", r.kind, r.names, r.threads), func(t *testing.T) { r.run(t, p) })
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestStaying: names that stay taken without a hold, and Wanted, beside Redisson. invariant: detached-name-stays
 func TestStaying(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, engine.Options{})
 	for _, k := range kinds[:4] {
 		t.Run(k.redisson+": Redisson waits until our min hold is over", func(t *testing.T) { p.theyWaitForMinHold(t, k) })

@@ -56,6 +56,7 @@ func TestWeakReadUnlockStopsTheWatchdog(t *testing.T) {
 
 // A writer that becomes a reader tells nobody: other readers, who could come in, sleep until its lease would have ended.
 func TestWeakDowngradeLeavesReadersAsleep(t *testing.T) {
+	t.Parallel()
 	server, java, ours := sides(t, engine.Options{})
 	begin := func(p party, name string) <-chan string {
 		play(t, p, "lock write "+name+" t1", "lock read "+name+" t1")
@@ -74,6 +75,7 @@ func TestWeakDowngradeLeavesReadersAsleep(t *testing.T) {
 
 // Who awaits a latch that is deleted sleeps on.
 func TestWeakDeletedLatchLeavesWaitersAsleep(t *testing.T) {
+	t.Parallel()
 	server, java, ours := sides(t, engine.Options{})
 	begin := func(p party, name string) <-chan string {
 		play(t, p, "set-count "+name+" 1")
@@ -92,6 +94,7 @@ func TestWeakDeletedLatchLeavesWaitersAsleep(t *testing.T) {
 
 // Permits that come while the connection for messages is broken wake nobody.
 func TestWeakBrokenSubscriptionLeavesWaitersAsleep(t *testing.T) {
+	t.Parallel()
 	server, java, ours := sides(t, engine.Options{})
 	begin := func(p party, name string) <-chan string {
 		monitor := server.Monitor()
@@ -112,6 +115,7 @@ func TestWeakBrokenSubscriptionLeavesWaitersAsleep(t *testing.T) {
 
 // Asking once for a token waits without end.
 func TestWeakTryForATokenWaits(t *testing.T) {
+	t.Parallel()
 	_, java, ours := sides(t, engine.Options{})
 	play(t, java, "lock fenced theirs t1")
 	play(t, ours, "lock fenced ours t1")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// defaultScale makes the whole set take about two minutes with -race on two cores.
-const defaultScale = 0.02
+// defaultScale makes the whole set take about a minute with -race on two cores.
+const defaultScale = 0.005
 
 // Scale is how much of a full run the tests do: WHEELLOCK_SCALE, over 0 and at most 100.
 var Scale = sync.OnceValues(func() (float64, error) {

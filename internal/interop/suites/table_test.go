@@ -117,18 +117,18 @@ var suites = []*suite{
 		about: []string{"testLocker", "testElector", "errorLocker"},
 	},
 	{
-		shim: "tusd/memorylocker", module: "github.com/tus/tusd/v2", dir: "pkg/memorylocker",
+		shim: "tusd/memorylocker", module: "github.com/tus/tusd/v2", dir: "pkg/memorylocker", long: true,
 		out: []leftOut{{"TestMemoryLocker_Timeout", fails, isEqual}},
 	},
 	{
-		shim: "tusd/filelocker", module: "github.com/tus/tusd/v2", dir: "pkg/filelocker",
+		shim: "tusd/filelocker", module: "github.com/tus/tusd/v2", dir: "pkg/filelocker", long: true,
 		out: []leftOut{
 			{"TestFileLocker_Timeout", fails, isEqual},
 			{"TestFileLocker_DirectoryNotFound", fails, reason{"a lock needs no folder", "ERR_UPLOAD_NOT_FOUND"}},
 		},
 	},
 	{
-		shim: "certmagic", module: "github.com/caddyserver/certmagic", file: "filestorage_test.go",
+		shim: "certmagic", module: "github.com/caddyserver/certmagic", file: "filestorage_test.go", long: true,
 		change: map[string]string{
 			"github.com/caddyserver/certmagic":                   here + "certmagic",
 			"github.com/caddyserver/certmagic/internal/testutil": here + "certmagic/testutil",
@@ -141,7 +141,7 @@ var suites = []*suite{
 		},
 	},
 	{
-		shim: "etcd", module: "go.etcd.io/etcd/tests/v3", version: "v3.7.3", dir: "integration/clientv3/concurrency",
+		shim: "etcd", module: "go.etcd.io/etcd/tests/v3", version: "v3.7.3", dir: "integration/clientv3/concurrency", long: true,
 		change: map[string]string{
 			"go.etcd.io/etcd/client/v3":                      here + "etcd/clientv3",
 			"go.etcd.io/etcd/client/v3/concurrency":          here + "etcd",

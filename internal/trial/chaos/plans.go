@@ -34,8 +34,9 @@ const (
 	longest  = 15 * time.Second
 )
 
-// onlyLong are the phases for runs of some minutes: they show something when they last.
-var onlyLong = []string{"answers lost", "sparse", "everything"}
+// onlyLong are the phases for runs of some minutes. The last three show something when they last. Of the others make test has the faults
+// elsewhere: in virtual time, or in a phase that has more of them.
+var onlyLong = []string{"weather", "restarts, everysec", "refused", "deadlines", "foreign bytes", "answers lost", "sparse", "everything"}
 
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {

@@ -10,7 +10,7 @@ import (
 	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-var soaking = flag.Duration("soak", 8*time.Second, "how long a soak lasts")
+var soaking = flag.Duration("soak", 4*time.Second, "how long a soak lasts")
 
 // Whatever is done, and for however long: the engine takes no more and more of anything, neither of its process nor of
 // Redis, and leaves nothing.

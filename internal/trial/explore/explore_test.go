@@ -14,7 +14,7 @@ import (
 
 var (
 	fullFlag   = flag.Bool("full", false, "search every small world, not only the quick ones")
-	walksFlag  = flag.Int("walks", 5_000, "how many random walks")
+	walksFlag  = flag.Int("walks", 2_000, "how many random walks")
 	stepsFlag  = flag.Int("steps", 150, "the moves of each, at most")
 	seedFlag   = flag.Uint64("seed", 1, "the seed of the first")
 	statesFlag = flag.Int("states", 20_000_000, "the states of a small world, at most")
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// quick are the worlds that are searched in every run.
+// quick are the worlds that are searched in every run: a cheap one of each kind that has one, and the line.
 var quick = map[string]bool{
-	"mutex paused": true, "mutex of mixed leases": true, "semaphore": true, "two of a mutex": true, "two of a fair": true, "two of permits": true,
-	"three of two attempts": true, "fenced detaches": true, "line": true, "line forced while asked": true, "fair claims forced": true, "fair, long under way": true, "mutex handed on": true, "latch, standing still": true,
-	"line of a semaphore, given up": true, "line of permits and an open slot": true, "line and least times": true, "line and an open slot": true, "fair claims forced twice": true, "fenced line beside a publisher": true,
+	"mutex paused": true, "mutex handed on": true, "fenced detaches": true, "semaphore": true, "latch, standing still": true,
+	"line": true, "line forced while asked": true, "line and least times": true, "line and an open slot": true, "fair claims forced": true,
+	"fair claims forced twice": true, "line of permits and an open slot": true, "fenced line beside a publisher": true,
 }
 
 // Every order of events in small worlds.

@@ -175,7 +175,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
 	}},
 	{"a lock that is given to the second in line", []edit{
-		{"scripts/line.lua", "if give(lock, line, place, how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
+		{"scripts/line.lua", "if give(lock, line, rotate(line, place), how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
 	}},
 	{"a lock that is given to a dead engine", []edit{
 		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
@@ -185,7 +185,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "			if publishCode(how, inbox, code) then return true end\n", "			if publishCode(how, inbox, code) or true then return true end\n"},
 	}},
 	{"a line whose places all are the first", []edit{
-		{"scripts/line.lua", "math.max(tonumber(at or 0), 0) + 1), place", "1), place"},
+		{"scripts/line.lua", "math.floor(math.max(tonumber(at or 0), 0)) + 1), place", "1), place"},
 	}},
 	{"a place in a line that lasts for ever", []edit{
 		{"scripts/line.lua", "	if call('PEXPIRE', line, STANDS) ~= 1 then\n		if not found", "	if false then\n		if not found"},
