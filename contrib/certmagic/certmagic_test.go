@@ -8,6 +8,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,6 +166,9 @@ func TestLocks(t *testing.T) {
 		cancel()
 	}
 	must(t, here.RenewLockLease(ctx, "a", time.Hour))
+	redistest.Await(t, "who gave up to leave the line", func() bool {
+		return !slices.ContainsFunc(redis.Keys(), func(key string) bool { return strings.HasSuffix(key, ":wheellock:line") })
+	})
 	must(t, here.Unlock(ctx, "a"))
 	for _, s := range []*wheelcert.Storage{here, there} {
 		if locked, err := s.TryLock(ctx, "a"); !locked || err != nil {

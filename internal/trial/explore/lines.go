@@ -74,7 +74,7 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 		if len(was.line) > 0 && was.line[0].owner == f.field(s) {
 			was.line = was.line[1:]
 		}
-		if len(was.line) > 0 && was.line[0].told {
+		if len(was.line) > 0 && was.line[0].told && !slices.Contains(s.inLine(i), was.line[0]) {
 			was.line = append(was.line[1:], was.line[0])
 		}
 		first := slices.IndexFunc(was.line, func(p place) bool { return p.owner != f.field(s) && s.hears(p, i) })
