@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,9 +8,10 @@ import (
 // unit is a function or a constant of a text that scripts share.
 type unit struct {
 	text   string
-	name   string // what it declares: a function, or constants
-	call   bool   // it is a function
-	seldom bool   // most calls of scripts do without it
+	names  []string // the words by which it is used
+	call   bool     // it is a function
+	seldom bool     // most calls of scripts do without it
+	uses   []string // the words of its text
 }
 
 // made is the script of a verb: the last text, which is told the verb, behind keys.lua and what it uses of prelude.lua, faults.lua and the others. Lua
@@ -33,67 +33,120 @@ func made(verb string, texts ...string) Script {
 		}
 		return 1
 	})
-	all := used(units, body)
-	often := used(slices.DeleteFunc(slices.Clone(all), func(u unit) bool { return u.seldom }), body)
-	rarely := slices.DeleteFunc(all, func(u unit) bool { return slices.Contains(often, u) })
+	often, rarely := used(units, body)
 	if len(rarely) == 0 {
 		return Script{verb, textOf(often) + body}
 	}
-	functions, fields := textOf(often), ""
+	fields, late := "", make(map[string]bool)
 	for _, u := range rarely {
 		if u.seldom {
-			call := "seldom()." + u.name + "("
-			functions, body = u.use().ReplaceAllLiteralString(functions, call), u.use().ReplaceAllLiteralString(body, call)
-			fields += u.name + " = " + u.name + ", "
+			name := strings.TrimSuffix(u.names[0], "(")
+			fields += name + " = " + name + ", "
+			late[u.names[0]] = true
 		}
 	}
-	return Script{verb, "local lib, seldom\n" + functions +
-		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + body}
+	return Script{verb, "local lib, seldom\n" + calling(textOf(often), late) +
+		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + calling(body, late)}
 }
 
-// declares finds a function of a text, which stands between blank lines, or the constants of a line.
-var declares = regexp.MustCompile(`(?m)^local (?:function (\w+)\(|(\w+(?:, \w+)*) = )`)
-
-var comment = regexp.MustCompile(`--.*`)
-
-// unitsOf takes a shared text apart.
+// unitsOf takes a shared text apart: blank lines stand between functions, and each constant has a line.
 func unitsOf(text string) (units []unit) {
 	seldom := text == faults || text == rw || text == line || text == called
 	for part := range strings.SplitSeq(text, "\n\n") {
-		if found := declares.FindStringSubmatch(part); found != nil && found[1] != "" {
-			units = append(units, unit{strings.TrimSpace(part) + "\n", found[1], true, seldom})
+		if at := strings.Index("\n"+part, "\nlocal function "); at >= 0 {
+			name, _, _ := strings.Cut(part[at+len("local function "):], "(")
+			part = strings.TrimSpace(part) + "\n"
+			units = append(units, unit{text: part, names: []string{name + "("}, call: true, seldom: seldom, uses: wordsOf(part)})
 			continue
 		}
 		for constant := range strings.Lines(part) {
-			if found := declares.FindStringSubmatch(constant); found != nil {
-				units = append(units, unit{text: strings.TrimSpace(constant) + "\n", name: found[2]})
+			if names, _, found := strings.Cut(constant, " = "); found && strings.HasPrefix(names, "local ") {
+				constant = strings.TrimSpace(constant) + "\n"
+				u := unit{text: constant, uses: wordsOf(constant)}
+				for name := range strings.SplitSeq(names[len("local "):], ", ") {
+					u.names = append(u.names, name, name+"(")
+				}
+				units = append(units, u)
 			}
 		}
 	}
 	return units
 }
 
-// used are the units that a text uses, and those that these use.
-func used(units []unit, text string) (all []unit) {
-	text = comment.ReplaceAllLiteralString(text, "")
-	for again := true; again; {
-		again = false
-		for _, u := range units {
-			if !slices.Contains(all, u) && u.use().MatchString(text) {
-				all, text, again = append(all, u), text+comment.ReplaceAllLiteralString(u.text, ""), true
+// used are the units that a text uses, and those that these use: those without which no call can do, and the others.
+func used(units []unit, text string) (often, rarely []unit) {
+	mark := func(words []string, reach func(unit) bool) []bool {
+		kept := make([]bool, len(units))
+		for len(words) > 0 {
+			word := words[0]
+			words = words[1:]
+			for i, u := range units {
+				if !kept[i] && reach(u) && slices.Contains(u.names, word) {
+					kept[i] = true
+					words = append(words, u.uses...)
+				}
 			}
 		}
+		return kept
 	}
-	slices.SortFunc(all, func(a, b unit) int { return slices.Index(units, a) - slices.Index(units, b) })
-	return all
+	words := wordsOf(text)
+	all := mark(words, func(unit) bool { return true })
+	always := mark(words, func(u unit) bool { return !u.seldom })
+	for i, u := range units {
+		switch {
+		case always[i]:
+			often = append(often, u)
+		case all[i]:
+			rarely = append(rarely, u)
+		}
+	}
+	return often, rarely
 }
 
-// use matches where a text uses a unit.
-func (u unit) use() *regexp.Regexp {
-	if u.call {
-		return regexp.MustCompile(`\b` + u.name + `\(`)
+// eachWord calls visit with each word of a text outside comments and strings, and where it begins. A ( belongs to the name of what is called.
+func eachWord(text string, visit func(word string, at int)) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case strings.HasPrefix(text[i:], "--"):
+			i += max(strings.IndexByte(text[i:], '\n'), 1)
+		case c == '\'':
+			i += 1 + strings.IndexByte(text[i+1:], '\'')
+		case isLetter(c):
+			end := i
+			for end < len(text) && isLetter(text[end]) {
+				end++
+			}
+			if end < len(text) && text[end] == '(' {
+				end++
+			}
+			visit(text[i:end], i)
+			i = end - 1
+		}
 	}
-	return regexp.MustCompile(`\b(` + strings.ReplaceAll(u.name, ", ", "|") + `)\b`)
+}
+
+func isLetter(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+// wordsOf are the words of a text.
+func wordsOf(text string) (words []string) {
+	eachWord(text, func(word string, _ int) { words = append(words, word) })
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// calling is a text that has those functions from seldom().
+func calling(text string, late map[string]bool) string {
+	var out strings.Builder
+	done := 0
+	eachWord(text, func(word string, at int) {
+		if late[word] {
+			out.WriteString(text[done:at] + "seldom().")
+			done = at
+		}
+	})
+	return out.String() + text[done:]
 }
 
 // textOf is the text of units.

@@ -127,6 +127,8 @@ func (s *state) run(f *flight) {
 		}
 		s.unheard = true // nobody in line is told of what is released without it
 	}
+	// The first in line does not listen while an engine has the lock: what an outsider frees by force it finds out by asking.
+	s.unheard = s.unheard || s.engines[f.by].outside && f.Args.Release().Owner != ""
 	s.leftBehind = s.leftBehind || s.refusing != faults && f.PermitsPlace() != 0
 	r := s.eval(f)
 	if r.answer.Kind != redismodel.Int {
