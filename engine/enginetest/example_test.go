@@ -15,7 +15,7 @@ import (
 func settle(ctx context.Context, e *engine.Engine, day string, account func(context.Context) error) error {
 	err := engine.Do(ctx, e.Mutex("accounts:"+day), func(ctx context.Context, _ *engine.Hold) error {
 		return account(ctx)
-	}, engine.WithWait(50*time.Millisecond))
+	}, engine.WithWait(time.Second))
 	switch {
 	case errors.Is(err, engine.ErrHeld):
 		return errors.New("another process is at it")
