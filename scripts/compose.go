@@ -9,31 +9,32 @@ import (
 type unit struct {
 	text   string
 	names  []string // the words by which it is used
-	call   bool     // it is a function
 	seldom bool     // most calls of scripts do without it
 	uses   []string // the words of its text
 }
 
-// made is the script of a verb: the last text, which is told the verb, behind keys.lua and what it uses of prelude.lua, faults.lua and the others. Lua
-// makes each function anew in every call of a script. So what is not used is left out, and what most calls do without is made when the
-// first of those functions is called: seldom() has them.
+// library is a shared text, taken apart.
+type library struct{ constants, functions []unit }
+
+// libraries are those that scripts have been made with: most are of many scripts.
+var libraries = make(map[string]library)
+
+// made is the script of a verb: the last text, which is told the verb, behind keys.lua and what it uses of prelude.lua, faults.lua and the
+// others. Lua makes each function anew in every call of a script. So what is not used is left out, and what most calls do without is made
+// when the first of those functions is called: seldom() has them.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
 	body := "local VERB = '" + verb + "'\n" + keys + texts[last]
-	var units []unit
+	var all library
 	for _, text := range append([]string{faults, prelude}, texts[:last]...) {
-		units = append(units, unitsOf(text)...)
-	}
-	slices.SortStableFunc(units, func(a, b unit) int { // constants first
-		switch {
-		case a.call == b.call:
-			return 0
-		case b.call:
-			return -1
+		l, known := libraries[text]
+		if !known {
+			l = parse(text)
+			libraries[text] = l
 		}
-		return 1
-	})
-	often, rarely := used(units, body)
+		all.constants, all.functions = append(all.constants, l.constants...), append(all.functions, l.functions...)
+	}
+	often, rarely := used(append(all.constants, all.functions...), body)
 	if len(rarely) == 0 {
 		return Script{verb, textOf(often) + body}
 	}
@@ -49,14 +50,14 @@ func made(verb string, texts ...string) Script {
 		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + calling(body, late)}
 }
 
-// unitsOf takes a shared text apart: blank lines stand between functions, and each constant has a line.
-func unitsOf(text string) (units []unit) {
+// parse takes a shared text apart: blank lines stand between functions, and each constant has a line.
+func parse(text string) (l library) {
 	seldom := text == faults || text == rw || text == line || text == called
 	for part := range strings.SplitSeq(text, "\n\n") {
 		if at := strings.Index("\n"+part, "\nlocal function "); at >= 0 {
 			name, _, _ := strings.Cut(part[at+len("local function "):], "(")
 			part = strings.TrimSpace(part) + "\n"
-			units = append(units, unit{text: part, names: []string{name + "("}, call: true, seldom: seldom, uses: wordsOf(part)})
+			l.functions = append(l.functions, unit{text: part, names: []string{name + "("}, seldom: seldom, uses: wordsOf(part)})
 			continue
 		}
 		for constant := range strings.Lines(part) {
@@ -66,32 +67,34 @@ func unitsOf(text string) (units []unit) {
 				for name := range strings.SplitSeq(names[len("local "):], ", ") {
 					u.names = append(u.names, name, name+"(")
 				}
-				units = append(units, u)
+				l.constants = append(l.constants, u)
 			}
 		}
 	}
-	return units
+	return l
 }
 
 // used are the units that a text uses, and those that these use: those without which no call can do, and the others.
 func used(units []unit, text string) (often, rarely []unit) {
-	mark := func(words []string, reach func(unit) bool) []bool {
-		kept := make([]bool, len(units))
-		for len(words) > 0 {
-			word := words[0]
-			words = words[1:]
-			for i, u := range units {
-				if !kept[i] && reach(u) && slices.Contains(u.names, word) {
-					kept[i] = true
-					words = append(words, u.uses...)
-				}
+	declares := make(map[string]int)
+	for i, u := range units {
+		for _, name := range u.names {
+			declares[name] = i
+		}
+	}
+	var mark func(kept []bool, words []string, reach func(unit) bool) []bool
+	mark = func(kept []bool, words []string, reach func(unit) bool) []bool {
+		for _, word := range words {
+			if i, found := declares[word]; found && !kept[i] && reach(units[i]) {
+				kept[i] = true
+				mark(kept, units[i].uses, reach)
 			}
 		}
 		return kept
 	}
 	words := wordsOf(text)
-	all := mark(words, func(unit) bool { return true })
-	always := mark(words, func(u unit) bool { return !u.seldom })
+	all := mark(make([]bool, len(units)), words, func(unit) bool { return true })
+	always := mark(make([]bool, len(units)), words, func(u unit) bool { return !u.seldom })
 	for i, u := range units {
 		switch {
 		case always[i]:
@@ -150,9 +153,10 @@ func calling(text string, late map[string]bool) string {
 }
 
 // textOf is the text of units.
-func textOf(units []unit) (text string) {
+func textOf(units []unit) string {
+	var text strings.Builder
 	for _, u := range units {
-		text += u.text
+		text.WriteString(u.text)
 	}
-	return text
+	return text.String()
 }
