@@ -29,9 +29,9 @@ import (
 // It is no safer against pauses than a Mutex. It has no fencing token, because tokens of several servers have no common
 // order. A server that restarts without its data within a lease forgets the part that it granted. It is not reentrant:
 // [WithOwner] is [ErrInvalid]. Callers of one process queue in the process, and TryLock fails with [ErrHeld] at once while
-// there are any, or one holds the lock. Processes wait for the part of one server, the first that answers, in its line (ARCHITECTURE.md), and
-// ask the others when they have it: so list the servers in the same order in every process. If no majority granted it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for
-// reasons that do not pass.
+// there are any, or one holds the lock. Processes wait for the part of one server, the first that can be reached, in its line
+// (ARCHITECTURE.md), and ask the others when they have it: so list the servers in the same order in every process. If no majority granted
+// it, the error Is ErrHeld if any server said that another owner has it, unless too many servers failed for reasons that do not pass.
 type QuorumLock struct{ several }
 
 // Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
@@ -160,34 +160,22 @@ func (c *compositeCall) takeTurn() {
 		} else {
 			h, place, err = c.askServers(nil)
 		}
-		over := c.over()
-		switch {
-		case err == nil || c.once:
+		if err == nil || c.once {
 			c.settle(h, err)
 			return
-		case over != nil:
-			c.settle(nil, over)
-			return
-		case !passing(err):
-			c.settle(nil, err)
+		}
+		if !c.goesOn(err) {
 			return
 		}
-		c.last = err
 		if wanted = errors.Is(err, ErrHeld); wanted {
 			c.lock.e.quorums.want(c.lock.name, place)
 		}
 		if inLine || !wanted {
-			c.waitToAsk(err)
+			pause, stop := c.backOff(err)
+			<-pause.Done()
+			stop()
 		}
 	}
-}
-
-// waitToAsk waits until the servers may be asked again.
-func (c *compositeCall) waitToAsk(err error) {
-	rest, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
-	defer stop()
-	c.tries++
-	<-rest.Done()
 }
 
 // waitInLine waits for the part of the server that is at place, unless that server cannot be reached any more, and then asks the others.
@@ -218,7 +206,7 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 	}
 }
 
-// askInTurn asks the servers of a QuorumLock when its turn has come. Until all have answered, that costs a goroutine.
+// askInTurn asks the servers of a QuorumLock when its turn has come.
 func (c *compositeCall) askInTurn() {
 	switch before := c.lock.e.quorums.enter(c); {
 	case before == 0:

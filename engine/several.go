@@ -44,7 +44,8 @@ func (s *several) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 	return s.block(ctx, true, opts)
 }
 
-// LockAsync is Lock without blocking. A waiting future costs no goroutine. The end of ctx and the future's Cancel abandon it.
+// LockAsync is Lock without blocking. A waiting future costs no goroutine, but for one for each name of a QuorumLock. The end of ctx and
+// the future's Cancel abandon it.
 func (s *several) LockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold] {
 	return observed(s.observe(opts), s.start(ctx, false, opts), nil)
 }
@@ -138,17 +139,10 @@ func (c *compositeCall) over() error {
 // pause goes on after a while, which ends early with the wait. If err, the last answer, does not pass, it is the answer of the
 // call.
 func (c *compositeCall) pause(err error, next func()) {
-	if over := c.over(); over != nil {
-		c.settle(nil, over)
+	if !c.goesOn(err) {
 		return
 	}
-	if !passing(err) {
-		c.settle(nil, err)
-		return
-	}
-	c.last = err
-	pause, stop := context.WithTimeout(c.asking, backOffTime(c.tries, err))
-	c.tries++
+	pause, stop := c.backOff(err)
 	context.AfterFunc(pause, func() {
 		stop()
 		if over := c.over(); over != nil {
@@ -157,6 +151,27 @@ func (c *compositeCall) pause(err error, next func()) {
 		}
 		next()
 	})
+}
+
+// goesOn takes down the last answer, and answers the call if its time is over or err does not pass. False: it has its answer.
+func (c *compositeCall) goesOn(err error) bool {
+	over := c.over()
+	switch {
+	case over != nil:
+		c.settle(nil, over)
+		return false
+	case !passing(err):
+		c.settle(nil, err)
+		return false
+	}
+	c.last = err
+	return true
+}
+
+// backOff ends when the members may be asked again, or with the wait.
+func (c *compositeCall) backOff(err error) (context.Context, context.CancelFunc) {
+	c.tries++
+	return context.WithTimeout(c.asking, backOffTime(c.tries-1, err))
 }
 
 // backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to

@@ -12,7 +12,7 @@ type rivals struct {
 	inbox subscription // to the channel of the messages that are for this engine alone
 	yielding
 	turns  turns      // of a name with waiters that poll
-	keep   Time       // how long the turns are remembered without waiters here; Never: they are not
+	keep   Time       // how long turns, or a pause for the first in line, are remembered without waiters here; Never: they are not
 	theirs otherLease // the lease of the owner that refused us
 	last   lastAnswer // about the waiters
 
