@@ -48,7 +48,7 @@ func TestRenewalsLeaveFirst(t *testing.T) {
 		}
 	}
 	renewals := []gate.Op{
-		gate.Renew, gate.Confirm, gate.RenewRead, gate.RenewWrite, gate.ConfirmRead, gate.ConfirmWrite, gate.Downgrade, gate.PermitRenew,
+		gate.Renew, gate.Confirm, gate.RenewRead, gate.RenewWrite, gate.ConfirmRead, gate.ConfirmWrite, gate.Downgrade, gate.RenewSimple, gate.ConfirmSimple, gate.PermitRenew,
 	}
 	left := make(map[gate.Op]int)
 	for range renewals {

@@ -35,11 +35,11 @@ func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 	cfg := dispatcher.Config{
 		Client: e.client, Clock: e.clock, Waker: e.waker, Logger: o.Logger, Outages: &e.outages, MaxPerName: o.MaxWaitersPerName,
 		Connections: redisconn.Config{
-			Settings:  wire.Settings{UUID: e.uuid, Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
+			Settings:  wire.Settings{UUID: e.uuid, Salt: e.salt, Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
 			WatchLoss: o.WatchLoss, ProbeTime: o.Lease / 3, Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		},
 		Gate: &gate.Config{
-			UUID: e.uuid, LastID: uint64(i) << numberBits, Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
+			UUID: e.uuid, Salt: e.salt, LastID: uint64(i) << numberBits, Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
 			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}

@@ -62,6 +62,7 @@ import (
 type Engine struct {
 	opts        Options
 	uuid        string                // the first part of this engine's owner fields
+	salt        string                // the last part of the owners of simple locks
 	client      rueidis.Client        // in a cluster used only for queries
 	clusters    []*dispatcher.Cluster // for each dispatcher; nil: a single server, or a Sentinel's
 	clock       *wheel.Clock
@@ -104,7 +105,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{uuid: newUUID(), ended: make(chan struct{})}
+	e := &Engine{uuid: newUUID(), salt: rand.Text(), ended: make(chan struct{})}
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {

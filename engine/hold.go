@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/dispatcher/wire"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/wheel/stall"
 )
@@ -268,13 +267,14 @@ func (h *Hold) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows. For a
+// TenureID returns the owner field in Redis, "<uuid>:<number>". For the writer of a RWMutex ":write" follows, for a [SimpleMutex] 26 random
+// letters and digits behind a colon. For a
 // hold of several locks, it returns the fields of the parts that it has, with commas between.
 func (h *Hold) TenureID() string {
 	if c := h.composite(); c != nil {
 		return c.tenureID()
 	}
-	id := wire.AppendOwner(nil, h.e.uuid, h.core.Tenure)
+	id := h.kind.machine().AppendOwner(nil, h.e.uuid, h.e.salt, h.core.Tenure)
 	if h.core.Write() {
 		id = append(id, gate.WriterSuffix...)
 	}

@@ -23,11 +23,18 @@ type OwnerID struct {
 	Detached bool `json:"detached,omitempty"` // nobody holds the lock: see [Hold.Detach] and [WithMinHold]
 }
 
-// parseOwner reads "<client>:<number>", with ":write" behind it for a writer, or ":detached" for nobody.
+// saltLength is that of Engine.salt.
+const saltLength = 26
+
+// parseOwner reads "<client>:<number>", with ":write" behind it for a writer, ":detached" for nobody, and the salt of an owner of a simple lock.
 func parseOwner(field string) (OwnerID, bool) {
 	rest, write := strings.CutSuffix(field, gate.WriterSuffix)
 	rest, detached := strings.CutSuffix(rest, gate.DetachedSuffix)
 	colon := strings.LastIndexByte(rest, ':')
+	if colon >= 0 && len(rest)-colon-1 == saltLength {
+		rest = rest[:colon]
+		colon = strings.LastIndexByte(rest, ':')
+	}
 	if colon < 1 {
 		return OwnerID{}, false
 	}

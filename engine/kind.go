@@ -11,6 +11,7 @@ const (
 	KindMutex     Kind = "mutex"
 	KindFenced    Kind = "fenced"
 	KindSpin      Kind = "spin"
+	KindSimple    Kind = "simple"
 	KindFair      Kind = "fair"
 	KindRead      Kind = "read"  // the Reader of a RWMutex
 	KindWrite     Kind = "write" // the Writer of a RWMutex
@@ -28,6 +29,7 @@ const (
 	mutexIndex kindIndex = iota
 	fencedIndex
 	spinIndex
+	simpleIndex
 	fairIndex
 	readIndex
 	writeIndex
@@ -48,6 +50,7 @@ var kinds = [...]struct {
 	mutexIndex:     {KindMutex, "lock", gate.MutexKind},
 	fencedIndex:    {KindFenced, "fenced lock", gate.FencedKind},
 	spinIndex:      {KindSpin, "spin lock", gate.SpinKind},
+	simpleIndex:    {KindSimple, "simple lock", gate.SimpleKind},
 	fairIndex:      {KindFair, "fair lock", gate.FairKind},
 	readIndex:      {KindRead, "read lock", gate.RWKind},
 	writeIndex:     {KindWrite, "write lock", gate.RWKind},

@@ -35,6 +35,20 @@ func (e *Engine) FencedMutex(name string) *Mutex { return &Mutex{handle{e, name,
 // of a Mutex would sleep.
 func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, spinIndex}} }
 
+// SimpleMutex is a Mutex whose key is a string: see [Engine.SimpleMutex].
+type SimpleMutex = Mutex
+
+// SimpleMutex returns the simple lock of a name, which engines share with redis-py's Lock, node-redlock, redislock, redsync and whatever else
+// locks by SET with NX and PX, and unlocks by comparing the value. The key is the name. The value of a hold is its [Hold.TenureID], of which
+// nobody guesses the last part. Any other string is a holder like any other, whatever its bytes, with or without a TTL.
+//
+// It is a Mutex in all else, but that those others publish nothing. So its waiters ask again, as those of a SpinMutex do: after 1 ms, doubling
+// to 128 ms, one question for all waiters of a process. A process that hands the lock on among its own callers leaves the key free from time
+// to time, so that pollers have their turn. If no other library uses the name, a Mutex is the better lock.
+//
+// A name is locked by one kind: a Mutex finds a SimpleMutex's key, and the other way round, and fails with [ErrForeignKey].
+func (e *Engine) SimpleMutex(name string) *SimpleMutex { return &Mutex{handle{e, name, simpleIndex}} }
+
 // FairMutex returns the fair lock of a name, Redisson's RFairLock. It is a Mutex that serves in the order in which
 // requests came to Redis, across processes, Go and Java alike. The price: no caller gets the lock without asking Redis,
 // and each waiter has a place in a queue there. All waiters of one process keep their places alive together.
@@ -50,7 +64,7 @@ func (e *Engine) SpinMutex(name string) *Mutex { return &Mutex{handle{e, name, s
 // of them is in use the other is [ErrInvalid].
 func (e *Engine) FairMutex(name string) *Mutex { return &Mutex{handle{e, name, fairIndex}} }
 
-// Kind returns the kind of the lock: mutex, fenced, spin, fair, read or write.
+// Kind returns the kind of the lock: mutex, fenced, spin, simple, fair, read or write.
 func (m *Mutex) Kind() Kind { return m.kind.text() }
 
 func (m *Mutex) keys() ([]lockKey, error) {

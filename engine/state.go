@@ -58,7 +58,11 @@ func (m *Mutex) inspect(ctx context.Context, shape bool) (State, []string, error
 		if m.kind == fencedIndex {
 			keys = append(keys, scripts.TokenKey(key))
 		}
-		commands := []rueidis.Completed{c.B().Eval().Script(scripts.Inspect.Text).Numkeys(int64(len(keys))).Key(keys...).Build()}
+		script := &scripts.Inspect
+		if m.kind == simpleIndex {
+			script = &scripts.InspectSimple
+		}
+		commands := []rueidis.Completed{c.B().Eval().Script(script.Text).Numkeys(int64(len(keys))).Key(keys...).Build()}
 		if shape {
 			for _, key := range shapeKeys(key) {
 				commands = append(commands, c.B().Type().Key(key).Build())
@@ -102,6 +106,8 @@ func (m *Mutex) found(locked bool, mode string, types []rueidis.RedisResult) Kin
 		return m.kind.text()
 	case is(0, "string") && is(3, "zset"):
 		return KindPermits
+	case is(0, "string") && m.kind == simpleIndex:
+		return KindSimple
 	}
 	return ""
 }

@@ -79,7 +79,9 @@ func used(units []unit, text string) (often, rarely []unit) {
 	declares := make(map[string]int)
 	for i, u := range units {
 		for _, name := range u.names {
-			declares[name] = i
+			if _, known := declares[name]; !known {
+				declares[name] = i
+			}
 		}
 	}
 	var mark func(kept []bool, words []string, reach func(unit) bool) []bool

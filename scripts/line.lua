@@ -6,7 +6,7 @@
 -- place is the first. So a release concerns one engine, however many wait.
 -- One that waits to read has READER: the readers before the first writer are told at once, and each that has begun to read tells the first
 -- place if that is a reader's. An owner that ends in ":write" is the writer of a read-write lock.
--- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a TURN a release
+-- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a turn, a TURN or as long as the engine says, a release
 -- frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. The member SINCE, behind all
 -- places, says since when the lock was given and not freed.
 local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
@@ -163,6 +163,11 @@ local function rotate(line, place)
 	return join(line, place) and first(line) or place
 end
 
+-- withdraw takes a lock back from an owner that has not heard of it.
+local function withdraw(lock, owner)
+	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
+end
+
 -- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
 -- told that the lock is free: its place stands if it is only woken. An engine whose inbox nobody hears here may hear it at another node
 -- of a cluster, so no code is published in vain, and it is told to ask again. A user who may not ask who listens gives nothing.
@@ -180,7 +185,7 @@ local function give(lock, line, place, how, channel)
 		local out = call('ZREM', line, place) == 1 -- before the code: none is published twice
 		if lives and out and put(lock, owner) then
 			if publishCode(how, inbox, code) then return true end
-			call('HDEL', lock, owner, 'mode') -- unchecked: nobody has heard of it, and its lease is short
+			withdraw(lock, owner)
 		end
 		if owner then publish(how, inbox, FREE) end
 		if lives or not out then return false end
@@ -196,16 +201,18 @@ local function moment()
 	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
--- handOver gives a lock that its owner has left to the first place in its line, or frees it with that message. It answers GIVEN, or how many listeners were
--- woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
--- still, at which nobody waits. Without the time nobody knows when a TURN ends: then each release frees the lock.
-local function handOver(lock, line, how, channel, left, message)
+-- handOver gives a lock that its owner has left to the first place in its line, or frees it, once in turn ms for others, with that message on
+-- the channel if there is one. It answers GIVEN, or how many listeners were woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
+-- still, at which nobody waits. Without the time nobody knows when a turn ends: then each release frees the lock.
+local function handOver(lock, line, how, channel, left, message, turn)
+	local free = message and how or 'NONE'
+	turn = turn or TURN
 	local place = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
-	if not place then return publish(how, channel, message) end
+	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
-	local lasts = not now and TURN or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
-	if lasts < 0 or lasts >= TURN then
+	local lasts = not now and turn or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
+	if lasts < 0 or lasts >= turn then
 		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
 		tell(line, place, how, channel, PAUSE)
 	elseif call('EXISTS', lock) == 0 then
@@ -215,7 +222,7 @@ local function handOver(lock, line, how, channel, left, message)
 		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
-	local heard = publish(how, channel, message)
+	local heard = publish(free, channel, message)
 	return heard < 0 and heard or heard + PLACE * places(line)
 end
 

@@ -83,6 +83,7 @@ var all = []scripts.Script{
 	scripts.AcquireInLine, scripts.ReleaseFromLine, scripts.Detach, scripts.Adopt, scripts.CountWaiters,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseReadFromLine, scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+	scripts.AcquireSimple, scripts.RenewSimple, scripts.ConfirmSimple, scripts.ReleaseSimple, scripts.AdoptSimple, scripts.DetachSimple, scripts.InspectSimple,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount,
 	scripts.DeleteCount, scripts.GetCount, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
 	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,

@@ -59,6 +59,9 @@ var tokens string
 //go:embed count_waiters.lua
 var countWaiters string
 
+//go:embed peek.lua
+var peek string
+
 //go:embed inspect.lua
 var inspect string
 
@@ -86,6 +89,15 @@ var fairRelease string
 //go:embed fair_leave.lua
 var fairLeave string
 
+//go:embed acquire_simple.lua
+var acquireSimple string
+
+//go:embed simple_line.lua
+var simpleLine string
+
+//go:embed simple.lua
+var simple string
+
 //go:embed rights.lua
 var rights string
 
@@ -101,9 +113,23 @@ var (
 	Confirm         = made("confirm", line, renew)
 	Detach          = made("detach", line, pass)
 	Adopt           = made("adopt", tokens, pass)
+	Peek            = made("peek", peek)
 	CountWaiters    = made("count_waiters", line, countWaiters)
 	Inspect         = made("inspect", inspect)
 	Rights          = Script{"rights", rights}
+)
+
+// The scripts of the simple lock.
+var (
+	AcquireSimple         = made("acquire_simple", simpleLine, line, acquireSimple)
+	AcquireSimpleInLine   = made("acquire_simple_in_line", simpleLine, line, acquireSimple)
+	ReleaseSimple         = made("release_simple", simpleLine, line, simple)
+	ReleaseSimpleFromLine = made("release_simple_from_line", simpleLine, line, simple)
+	RenewSimple           = made("renew_simple", simpleLine, line, simple)
+	ConfirmSimple         = made("confirm_simple", simpleLine, line, simple)
+	AdoptSimple           = made("adopt_simple", simpleLine, line, simple)
+	DetachSimple          = made("detach_simple", simpleLine, line, simple)
+	InspectSimple         = made("inspect_simple", inspect)
 )
 
 // Leader is the script of package engine/elect.

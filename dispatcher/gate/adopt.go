@@ -1,10 +1,6 @@
 package gate
 
-import (
-	"strconv"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // Adoption: a caller takes over a name that stands under another owner field, of a detached lease or of a hold of its own engine.
 
@@ -16,7 +12,7 @@ func (l *Lock) endForAdopter(now Time) {
 	if g.phase != ours || len(r.adopting) == 0 {
 		return
 	}
-	r.dismissAdopters(l.cfg, Lost, l.cfg.UUID+":"+strconv.FormatUint(g.ID, 10))
+	r.dismissAdopters(l.cfg, Lost, string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID)))
 	if len(r.adopting) == 0 || l.flight != None {
 		return
 	}
@@ -39,7 +35,7 @@ func (l *Lock) adopt(fx *Effects) bool {
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
-	l.send(Adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	l.send(l.ops(true).adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
 	return true
 }
 

@@ -14,15 +14,18 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	switch c.Op {
 	case CountWaiters:
 		l.countedWaiters(c)
+	case Peek:
+		l.peeked(now, c)
 	case FairLeave:
 		l.contest.queue.fair.answeredLeave(now, c)
-	case Adopt:
+	case Adopt, AdoptSimple:
 		l.adopted(now, g, c)
-	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, FairAsk:
+	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, AcquireSimple, AcquireSimpleInLine, FairAsk:
 		l.acquired(now, g, c, fx)
 	case Downgrade:
 		l.downgraded(now, g, c)
-	case Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine, FairRelease:
+	case Detach, DetachSimple, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine,
+		ReleaseSimple, ReleaseSimpleFromLine, FairRelease:
 		if !orphan {
 			l.released(now, g, c, fx)
 			break
@@ -30,7 +33,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 		c.handedOver()
 		l.listeners(c)
 		l.contest.rivals.orphans.answered(now, c)
-	case Confirm, ConfirmRead, ConfirmWrite:
+	case Confirm, ConfirmRead, ConfirmWrite, ConfirmSimple:
 		if g != nil && g.phase == ours { // else the lease ended while the command was on its way
 			l.confirmed(now, g, c, fx)
 		}
@@ -113,7 +116,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	switch {
 	case l.flight != None:
 	case settled && (l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx)): // else a lease may or may not be in Redis (rule 4)
-	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx):
+	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx) || l.peek(now, fx):
 	default:
 		l.confirmAhead(now, fx)
 	}
@@ -139,7 +142,7 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	at = min(at, l.lookAlarm())
+	at = min(at, l.lookAlarm(), l.peekAlarm())
 	if f := l.contest.queue.fair; f != nil {
 		at = min(at, f.alarm(l))
 	}

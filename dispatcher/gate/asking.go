@@ -85,9 +85,9 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	}
 }
 
-// refused handles the refusal of a question that was sent then: another owner has the name, or readers have to let other processes come
+// refused handles the refusal of the question c: another owner has the name, or readers have to let other processes come
 // first. The waiters sleep until a message, the end of the other owner's lease, the end of our own reads, or the poll cap.
-func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effects) {
+func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	*l.askTries() = 0
 	l.cfg.Stats.Waits.Inc()
 	l.contest.answerWaiters(l.cfg, Outcome{Why: Taken, TTL: ttl})
@@ -96,20 +96,22 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 		return
 	}
 	r, q := l.ownRivals(), &l.contest.queue
-	r.noteFound(now, r.theirs.update(now, sent, ttl))
-	sleep := l.cfg.sleep(ttl, seed)
+	r.noteFound(now, r.theirs.update(now, c.Sent, ttl))
+	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
 	if l.again && now < r.heedAt {
 		l.again, l.contest.askAt = false, min(l.contest.askAt, r.heedAt)
 	}
-	r.turns.taken = true
-	switch k := l.traits(); {
-	case k.polls:
-		l.contest.askAt = now + min(r.spin(q.n, seed), sleep)
-	case q.fair != nil:
+	if q.fair != nil {
 		q.fair.pauseInQueue(l, now, sleep, fx)
-	default:
+		return
+	}
+	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
+	}
+	if l.traits().polls && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) { // nobody tells us
+		r.turns.noteMet(now)
+		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)
 	}
 }
 
@@ -117,5 +119,36 @@ func (l *Lock) refused(now, sent Time, ttl time.Duration, seed uint64, fx *Effec
 func (l *Lock) endYield(nobody bool, now Time) {
 	if r := l.contest.rivals; r.yield != 0 {
 		r.endYield(nobody, now)
+	}
+}
+
+// peekAlarm is when Redis is to be asked, during a pause, who has the name.
+func (l *Lock) peekAlarm() Time {
+	if l.contest.queue.lasting() == 0 || l.lease.phase != free {
+		return Never
+	}
+	return l.contest.rivals.turns.peekAlarm()
+}
+
+// peek asks that, if it is time.
+func (l *Lock) peek(now Time, fx *Effects) bool {
+	if now < l.peekAlarm() {
+		return false
+	}
+	l.send(Peek, 0, 0, fx)
+	return true
+}
+
+// peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.
+func (l *Lock) peeked(now Time, c *Command) {
+	t := &l.ownRivals().turns
+	_, held := c.Reply.Held()
+	switch {
+	case c.Result != Answered || !held && c.Reply != 0:
+		t.peekAt = Never
+	case held:
+		t.met = now
+	default:
+		t.peekAt = now + peekPause
 	}
 }

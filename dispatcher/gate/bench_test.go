@@ -131,7 +131,7 @@ func (b *bench) rate(after Time) (most int, of Op) {
 func well(c *Command) {
 	c.Result = Answered
 	switch c.Op {
-	case Acquire, AcquireRead, AcquireWrite, PermitTake, FairAsk, Renew, RenewRead, RenewWrite:
+	case Acquire, AcquireRead, AcquireWrite, AcquireSimple, PermitTake, FairAsk, Renew, RenewRead, RenewWrite, RenewSimple:
 		c.Reply = 1
 	case AcquireFenced:
 		c.Reply = 1 << 40

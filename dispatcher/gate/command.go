@@ -27,7 +27,7 @@ type Command struct {
 
 // inLine reports whether a command is an acquire that gets a place in line if it is refused.
 func (c *Command) inLine() bool {
-	return (c.Op == AcquireInLine || c.Op == AcquireRead || c.Op == AcquireWriteInLine) && c.Args.Place().Code != 0
+	return (c.Op == AcquireInLine || c.Op == AcquireSimpleInLine || c.Op == AcquireRead || c.Op == AcquireWriteInLine) && c.Args.Place().Code != 0
 }
 
 // ran reports whether the script ran and Reply is its answer.
@@ -84,12 +84,15 @@ type Args struct {
 
 // ReleaseArgs are those of every release: of mutexes, readers, writers and fair locks.
 type ReleaseArgs struct {
-	Owner     string // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
-	Code      int64  // the code of the place that is given up; 0: there is none
-	Successor uint64 // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
+	Owner     string        // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
+	Code      int64         // the code of the place that is given up; 0: there is none
+	Turn      time.Duration // of a simple lock: how long engines keep it between two pauses for others
+	Successor uint64        // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
 }
 
-func (r ReleaseArgs) Args() Args { return Args{text: r.Owner, number: r.Successor, n: r.Code} }
+func (r ReleaseArgs) Args() Args {
+	return Args{text: r.Owner, number: r.Successor + uint64(r.Turn), n: r.Code} // no operation has both
+}
 func (a Args) Release() ReleaseArgs {
 	return ReleaseArgs{Owner: a.text, Code: a.n, Successor: a.number}
 }

@@ -14,6 +14,7 @@ type Config struct {
 	Echo        int32         // how many copies of an own message come back; 0: one
 	MaxHold     time.Duration // the longest time of a watched hold; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
+	Salt        string        // random, stands behind the owners of simple locks (AppendOwner)
 
 	Code     func(n uint64) int64 // the code of this number: a secret, at least 2; nil: no release gives this engine a lock. Owned by the loop.
 	LastCode uint64               // the newest number of a claim's code, which are above all owner numbers. Owned by the loop.

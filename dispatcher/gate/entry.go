@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
@@ -55,8 +56,19 @@ const (
 	SemaphoreKind
 	LatchKind
 	PermitKind
-	RWKind // a read-write lock
+	RWKind     // a read-write lock
+	SimpleKind // a mutex whose key is a string, shared with pollers
 )
+
+// AppendOwner appends the owner of a tenure in Redis, "<uuid>:<number>" as Redisson's is "<uuid>:<thread>". ":<salt>" follows in a simple lock,
+// whose value must be one that nobody guesses.
+func (k Kind) AppendOwner(b []byte, uuid, salt string, id uint64) []byte {
+	b = strconv.AppendUint(append(append(b, uuid...), ':'), id, 10)
+	if k == SimpleKind {
+		b = append(append(b, ':'), salt...)
+	}
+	return b
+}
 
 // Machine is the state machine of one name. Each method of the first two groups is an event: it changes the state and adds to fx what is to
 // be done outside. Lockable, Wantable, Detachable, Forcible and Counting are what the machines of some kinds can do besides.

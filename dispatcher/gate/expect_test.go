@@ -19,6 +19,10 @@ func outsideLine(op Op) Op {
 		return Acquire
 	case ReleaseFromLine:
 		return Release
+	case AcquireSimpleInLine:
+		return AcquireSimple
+	case ReleaseSimpleFromLine:
+		return ReleaseSimple
 	case AcquireWriteInLine:
 		return AcquireWrite
 	case ReleaseReadFromLine:

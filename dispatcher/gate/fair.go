@@ -79,7 +79,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 			l.ownRivals().noteClaim(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
-		l.refused(now, c.Sent, ttl, l.lease.ID, fx)
+		l.refused(now, c, ttl, fx)
 	default:
 		out, pause := declinedOutcome(c, f.tries(l, c))
 		f.joinAt = now + pause

@@ -23,7 +23,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		g.phase = free
 		l.trackOrphan(g, c.Sent)
 		l.notePlace(now, c)
-		l.refused(now, c.Sent, ttl, g.ID, fx)
+		l.refused(now, c, ttl, fx)
 		if rw := l.contest.rw; rw != nil && rw.yields >= 0 && !c.Reply.Place().Stands { // else another tells us
 			l.pauseForWriters(now)
 		}

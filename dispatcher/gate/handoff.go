@@ -86,7 +86,11 @@ func (l *Lock) mayKeep(now Time) bool {
 
 // turnOver reports whether the name must be left to other processes, which have shown that they want it.
 func (l *Lock) turnOver(now Time) bool {
-	return l.contest.rivals.turnOver(now, l.contest.queue.n+1, l.traits().polls, l.cfg)
+	if r := l.contest.rivals; l.traits().polls {
+		return r.turns.over(now, l.lease.ID)
+	} else {
+		return r.yielding.over(l.contest.queue.n + 1)
+	}
 }
 
 // countHandoff counts a grant that asked nothing of Redis.
@@ -104,7 +108,7 @@ func (l *Lock) countHandoff(now Time, g *Lease) {
 func (l *Lock) pause(now Time, seed uint64, listeners int32) time.Duration {
 	n := l.contest.queue.n
 	if l.traits().polls {
-		return l.contest.rivals.pausePolling(now, n, seed, l.cfg)
+		return l.contest.rivals.pausePolling(now, n, seed)
 	}
 	return l.contest.rivals.pause(now, listeners, n, l.cfg)
 }

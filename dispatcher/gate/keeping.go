@@ -114,12 +114,12 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	}
 	l.again = false
 	if stay := l.contest.rivals.stayFor(now); stay > 0 {
-		l.send(Detach, g.ID, stay, fx)
+		l.send(l.ops(g.write).detach, g.ID, stay, fx)
 		return
 	}
 	leaves := g.mayBeInLine()
 	c := l.send(l.releaseOp(g.write, leaves), g.ID, 0, fx)
-	c.Args = l.releaseArgs(leaves, g.ID, "")
+	c.Args = l.releaseArgs(now, leaves, g.ID, "")
 	if f != nil {
 		f.addSuccessor(l, c)
 	}
@@ -159,9 +159,12 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
 		r := l.ownRivals()
-		r.standing, r.keep = true, now+2*l.cfg.firstYield()
+		r.standing, r.keep = true, now+l.pauseInLine()+l.cfg.firstYield()
+		r.turns.began = 0
 		l.askFrom(r.keep)
-	case !gave: // else this process goes to the end of the line
+	case gave: // this process goes to the end of the line
+		l.ownRivals().turns.began = 0
+	default:
 		l.askFrom(now + l.pause(now, g.ID, listeners))
 	}
 }
@@ -188,7 +191,7 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	if o == nil {
 		return false
 	}
-	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(o.inLine, o.id, o.owner)
+	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(now, o.inLine, o.id, o.owner)
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
 	return true

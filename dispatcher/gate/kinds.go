@@ -5,18 +5,19 @@ import "github.com/wheellock/wheellock/scripts"
 // machines has a function for each kind, which makes its machine.
 var machines = [...]func() Machine{
 	MutexKind: newLock, FencedKind: newLock, SpinKind: newLock, FairKind: newLock, RWKind: newRW,
-	SemaphoreKind: newSequencer, LatchKind: newSequencer, PermitKind: newSequencer,
+	SemaphoreKind: newSequencer, LatchKind: newSequencer, PermitKind: newSequencer, SimpleKind: newLock,
 }
 
 // channels has for each kind the channel on which a name becomes free for everybody.
 var channels = [...]func(name string) string{
 	MutexKind: scripts.LockChannel, FencedKind: scripts.LockChannel, SpinKind: scripts.LockChannel, FairKind: scripts.LockChannel,
 	RWKind: scripts.RWChannel, SemaphoreKind: scripts.SemaphoreChannel, LatchKind: scripts.LatchChannel, PermitKind: scripts.SemaphoreChannel,
+	SimpleKind: scripts.LockChannel,
 }
 
 // InLine reports whether engines that wait for such a name stand in a line in Redis.
 func (k Kind) InLine() bool {
-	return k == MutexKind || k == FencedKind || k == RWKind || k == SemaphoreKind || k == PermitKind
+	return k == MutexKind || k == FencedKind || k == RWKind || k == SemaphoreKind || k == PermitKind || k == SimpleKind
 }
 
 // NewEntry makes the entry and the machine of a name.

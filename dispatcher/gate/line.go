@@ -84,7 +84,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 	if r.inbox.subscribe(e, cfg, fx); r.inbox.state == subscribeDenied {
 		r.listens = true
 	}
-	if r.listens {
+	if r.listens && !e.traits().polls {
 		r.subscribe(e, nil, fx)
 	}
 }
@@ -110,12 +110,20 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 	if c.queue.head != nil {
 		r.waitInLine(e, cfg, fx)
 	}
-	return false
+	return e.traits().polls // nobody will tell them
 }
 
 // isInbox reports whether a channel is this engine's inbox.
 func (r *rivals) isInbox(channel string) bool {
 	return r.inbox.state != unsubscribed && channel == r.inbox.channel
+}
+
+// pauseInLine is how long the first in line leaves a lock to others that is free for them.
+func (l *Lock) pauseInLine() time.Duration {
+	if l.traits().polls {
+		return pollWindow
+	}
+	return l.cfg.firstYield()
 }
 
 // notified handles the messages in the inbox.
@@ -124,7 +132,10 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 		r.orphans.leaveLine(now)
 		at := r.heedAt
 		if news.N == news.ones {
-			at = max(at, now+l.cfg.firstYield())
+			at = max(at, now+l.pauseInLine())
+			if l.traits().polls {
+				r.turns.leave(now)
+			}
 		}
 		l.hinted(now, at)
 	}

@@ -34,12 +34,12 @@ func (l *Lock) reset(cfg *Config) {
 type traits struct {
 	write, read ops  // the operations of a writer's lease, and of a reader's
 	fenced      bool // grants have fencing tokens
-	polls       bool // waiters poll: nothing is published, and nobody listens
+	polls       bool // others poll: nothing is published for them, and nobody listens
 	fair        bool // waiters stand in a queue in Redis
 }
 
 // ops are the operations about one lease; InLine: it gets a place in line if it is refused; FromLine: it gives up its place besides.
-type ops struct{ acquire, acquireInLine, renew, confirm, release, releaseFromLine Op }
+type ops struct{ acquire, acquireInLine, renew, confirm, release, releaseFromLine, detach, adopt Op }
 
 // ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
@@ -50,16 +50,20 @@ func (l *Lock) ops(write bool) *ops {
 	return &k.read
 }
 
-var mutexOps = ops{Acquire, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine}
+var mutexOps = ops{Acquire, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}
 
 var traitsByKind = [...]traits{
 	MutexKind:  {write: mutexOps},
-	FencedKind: {write: ops{AcquireFenced, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine}, fenced: true},
-	SpinKind:   {write: ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: ReleaseQuietly}, polls: true},
-	FairKind:   {write: ops{acquire: FairAsk, renew: Renew, confirm: Confirm, release: FairRelease}, fair: true},
+	FencedKind: {write: ops{AcquireFenced, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}, fenced: true},
+	SpinKind:   {write: ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: ReleaseQuietly, detach: Detach, adopt: Adopt}, polls: true},
+	FairKind:   {write: ops{acquire: FairAsk, renew: Renew, confirm: Confirm, release: FairRelease, detach: Detach, adopt: Adopt}, fair: true},
 	RWKind: {
-		write: ops{AcquireWrite, AcquireWriteInLine, RenewWrite, ConfirmWrite, ReleaseWrite, ReleaseWriteFromLine},
-		read:  ops{AcquireRead, AcquireRead, RenewRead, ConfirmRead, ReleaseRead, ReleaseReadFromLine},
+		write: ops{acquire: AcquireWrite, acquireInLine: AcquireWriteInLine, renew: RenewWrite, confirm: ConfirmWrite, release: ReleaseWrite, releaseFromLine: ReleaseWriteFromLine},
+		read:  ops{acquire: AcquireRead, acquireInLine: AcquireRead, renew: RenewRead, confirm: ConfirmRead, release: ReleaseRead, releaseFromLine: ReleaseReadFromLine},
+	},
+	SimpleKind: {
+		write: ops{AcquireSimple, AcquireSimpleInLine, RenewSimple, ConfirmSimple, ReleaseSimple, ReleaseSimpleFromLine, DetachSimple, AdoptSimple},
+		polls: true,
 	},
 }
 
@@ -222,8 +226,11 @@ func (l *Lock) releaseOp(write, inLine bool) Op {
 }
 
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
-func (l *Lock) releaseArgs(inLine bool, id uint64, owner string) Args {
+func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
+	if l.Kind == SimpleKind {
+		a.Turn = l.contest.rivals.turns.length(now, id)
+	}
 	if inLine {
 		a.Code = l.placeCode(id)
 	}

@@ -1222,7 +1222,7 @@ func TestSpinScenes(t *testing.T) {
 			after 13ms                       -> (6ms) acquire 33 1s
 			answer held 5s
 			after 13ms                       -> (10ms) acquire 34 1s`,
-		"a turn of one who meets nobody ends after 830 ms, and the next one with the pause after it": `
+		"a turn of one who meets nobody ends after 830 ms; looks in the pause find nobody": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks
@@ -1235,108 +1235,70 @@ func TestSpinScenes(t *testing.T) {
 			b unlocks                        -> release quietly 1
 			d locks
 			answer 0                         -> b ok: granted
-			after 139ms
+			after 14ms                       -> peek 0
+			answer 0
+			after 14ms                       -> peek 0
+			lost
+			after 111ms
 			after 1ms                        -> acquire 2 1s
 			answer 1                         -> c: granted until 1.96s
 			c unlocks                        -> d: granted until 1.96s, handed on; c ok: granted
-			e locks
-			after 1ms
-			d unlocks                        -> e: granted until 1.96s, handed on; d ok: granted
-			f locks
-			after 1ms
-			e unlocks                        -> release quietly 2
-			answer 0                         -> e ok: granted
-			after 139ms                      -> (5ms) acquire 3 1s
-			after 5ms
-			answer 1                         -> f: granted until 1.967s
-			f unlocks                        -> release quietly 3
-			answer 0                         -> f ok: granted
-			after 1s
-			idle                             -> true`,
-		"a turn after others were met is short": `
-			a locks                          -> acquire 1 1s
-			answer held 5s
-			after 2ms                        -> (1ms) acquire 2 1s
-			answer 1                         -> a: granted until 991ms
-			b locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			a locks
-			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
-			b locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			a locks
-			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
-			b locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			a locks
-			b unlocks                        -> a: granted until 991ms, handed on; b ok: granted
-			b locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			after 1ms
-			after 1ms
-			after 1ms
-			after 40ms
-			a locks
-			b unlocks                        -> release quietly 2
-			answer 0                         -> b ok: granted
-			b locks
-			after 60ms                       -> (59ms) acquire 3 1s
-			answer held 5s
-			after 5ms                        -> (1ms) acquire 4 1s
-			answer 1                         -> a: granted until 1.096s
-			after 5ms
-			a unlocks                        -> b: granted until 1.096s, handed on; a ok: granted
-			a locks
-			after 5ms
-			b unlocks                        -> b ok: granted; confirm 4 1s
-			answer 0                         -> a: granted until 1.11s, handed on
-			after 20ms`,
-		"a turn in time after others were met": `
-			a locks                          -> acquire 1 1s
-			answer held 5s
-			after 2ms                        -> (1ms) acquire 2 1s
-			answer 1                         -> a: granted until 991ms
-			b locks
-			c locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			after 39ms
-			b unlocks                        -> b ok: granted; confirm 2 1s
-			answer 0                         -> c: granted until 1.031s, handed on
-			d locks
-			after 1ms
-			c unlocks                        -> release quietly 2
-			answer 0                         -> c ok: granted
-			after 60ms                       -> (55ms) acquire 3 1s
-			answer 1                         -> d: granted until 1.087s
-			a locks
-			d unlocks                        -> a: granted until 1.087s, handed on; d ok: granted
-			b locks
-			after 80ms
-			b locks
-			a unlocks                        -> release quietly 3
-			answer 0                         -> a ok: granted
-			after 20ms`,
-		"a free name is left alone at the end of a turn": `
-			a locks                          -> acquire 1 1s
-			answer held 5s
-			after 2ms                        -> (1ms) acquire 2 1s
-			answer 1                         -> a: granted until 991ms
-			b locks
-			a unlocks                        -> b: granted until 991ms, handed on; a ok: granted
-			after 40ms
-			b unlocks                        -> release quietly 2
-			answer 0                         -> b ok: granted
-			c locks
-			after 40ms
-			after 20ms                       -> (15ms) acquire 3 1s
-			answer 1                         -> c: granted until 1.087s
-			c unlocks                        -> release quietly 3
-			answer 0                         -> c ok: granted
+			d unlocks                        -> release quietly 2
+			answer 0                         -> d ok: granted
 			idle                             -> false
 			after 139ms
 			idle                             -> false
 			after 1ms
 			idle                             -> true`,
+		"turns are short after a look has found others, and grow": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			b locks
+			after 90ms
+			a unlocks                        -> release quietly 2
+			answer 0                         -> a ok: granted
+			after 14ms                       -> peek 0
+			answer held 5s
+			after 125ms
+			after 1ms                        -> acquire 3 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 4 1s
+			answer 1                         -> b: granted until 1.223s
+			a locks
+			after 90ms
+			b unlocks                        -> release quietly 4
+			answer 0                         -> b ok: granted
+			after 14ms                       -> peek 0
+			lost
+			after 126ms                      -> acquire 5 1s
+			answer 1                         -> a: granted until 1.454s
+			b locks
+			after 90ms
+			a unlocks                        -> a ok: granted; confirm 5 1s
+			answer 0                         -> b: granted until 1.544s, handed on`,
+		"one caller alone leaves the name to others that were met": `
+			a locks                          -> acquire 1 1s
+			answer held 5s
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer 1                         -> a: granted until 991ms
+			a unlocks                        -> release quietly 2
+			answer 0                         -> a ok: granted
+			b locks                          -> acquire 3 1s
+			answer 1                         -> b: granted until 992ms
+			after 90ms
+			b unlocks                        -> release quietly 3
+			answer 0                         -> b ok: granted
+			idle                             -> false
+			c locks
+			after 14ms                       -> peek 0
+			lost
+			after 125ms
+			after 1ms                        -> acquire 4 1s
+			answer 1                         -> c: granted until 1.222s
+			c unlocks                        -> release quietly 4
+			answer 0                         -> c ok: granted`,
 		"a try ends a pause": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -21,8 +21,11 @@ const (
 	ConfirmRead
 	ConfirmWrite
 	Downgrade
+	RenewSimple
+	ConfirmSimple
 	PermitRenew
 	Detach
+	DetachSimple
 	Release
 	ReleaseFromLine // gives up the owner's place in line besides
 	ReleaseQuietly  // publishes nothing
@@ -30,6 +33,8 @@ const (
 	ReleaseReadFromLine
 	ReleaseWrite
 	ReleaseWriteFromLine
+	ReleaseSimple
+	ReleaseSimpleFromLine
 	PermitFree
 	FairRelease
 	FairLeave // gives up places in the queue
@@ -45,17 +50,21 @@ const (
 	PermitSet
 	PermitDelete
 	Adopt
+	AdoptSimple
 	Acquire
 	AcquireInLine // gets a place in line if it is refused
 	AcquireFenced
 	AcquireRead
 	AcquireWrite
 	AcquireWriteInLine
+	AcquireSimple
+	AcquireSimpleInLine
 	PermitTake
 	FairAsk
 	Take
 	GetCount
 	CountWaiters
+	Peek
 	Ops
 )
 
@@ -102,9 +111,23 @@ var Operations = [Ops]Operation{
 		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name line hold", Args: "writer owner lease rwChannel",
 		gives: freed, Ours: true, extends: true, publishes: true,
 	},
+	RenewSimple: {Name: "renew simple", Script: &scripts.RenewSimple, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
+	ConfirmSimple: {
+		Name: "confirm simple", Script: &scripts.ConfirmSimple, Keys: "name line", Args: "owner lease",
+		gives: counted, Ours: true, extends: true,
+	},
 	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
 
-	Detach: {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true, publishes: true},
+	Detach:       {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true, publishes: true},
+	DetachSimple: {Name: "detach simple", Script: &scripts.DetachSimple, Head: "publish", Keys: "name line", Args: "owner detached lease lockChannel", Releases: true},
+	ReleaseSimple: {
+		Name: "release simple", Script: &scripts.ReleaseSimple, Head: "publish", Keys: "name line", Args: "released lockChannel turn",
+		Releases: true, givesAway: true,
+	},
+	ReleaseSimpleFromLine: {
+		Name: "release simple from line", Script: &scripts.ReleaseSimpleFromLine, Head: "publish", Keys: "name line",
+		Args: "released lockChannel turn leftCode", Releases: true, givesAway: true,
+	},
 	Release: {
 		Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel",
 		Releases: true, publishes: true, givesAway: true,
@@ -158,7 +181,13 @@ var Operations = [Ops]Operation{
 	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt line", Args: "number amount permitsChannel"},
 	PermitDelete:  {Name: "permit delete", Script: &scripts.PermitDelete, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
 
-	Adopt:   {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
+	Adopt:         {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
+	AdoptSimple:   {Name: "adopt simple", Script: &scripts.AdoptSimple, Head: "notAfter", Keys: "name", Args: "adopted owner lease", gives: granted, Ours: true},
+	AcquireSimple: {Name: "acquire simple", Script: &scripts.AcquireSimple, Head: "notAfter", Keys: "name", Args: "owner lease", gives: granted, Ours: true},
+	AcquireSimpleInLine: {
+		Name: "acquire simple in line", Script: &scripts.AcquireSimpleInLine, Head: "notAfter publish", Keys: "name line",
+		Args: "owner lease placeCode lockChannel", gives: granted, Ours: true,
+	},
 	Acquire: {Name: "acquire", Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true},
 	AcquireInLine: {
 		Name: "acquire in line", Script: &scripts.AcquireInLine, Head: fencedHead + " publish", Keys: "name line counter", Args: "owner lease placeCode",
@@ -189,6 +218,7 @@ var Operations = [Ops]Operation{
 
 	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},
 	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name waiters", Args: "waitersChannel"},
+	Peek:         {Name: "peek", Script: &scripts.Peek, Keys: "name"},
 }
 
 func (o Op) String() string { return Operations[o].Name }

@@ -8,9 +8,9 @@ import (
 func TestEveryOperationHasARow(t *testing.T) {
 	ours := []Op{
 		Acquire, AcquireInLine, AcquireFenced, Renew, Confirm, Adopt, FairAsk, FairRelease, AcquireRead, RenewRead, ConfirmRead, Downgrade,
-		ReleaseRead, ReleaseReadFromLine, AcquireWrite, AcquireWriteInLine, RenewWrite, ConfirmWrite,
+		ReleaseRead, ReleaseReadFromLine, AcquireWrite, AcquireWriteInLine, RenewWrite, ConfirmWrite, AcquireSimple, AcquireSimpleInLine, RenewSimple, ConfirmSimple, AdoptSimple,
 	}
-	releases := []Op{Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine, FairRelease}
+	releases := []Op{Detach, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine, FairRelease, ReleaseSimple, ReleaseSimpleFromLine, DetachSimple}
 	names := make(map[string]Op)
 	for op := None + 1; op < Ops; op++ {
 		row := Operations[op]

@@ -96,11 +96,11 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	rw := l.contest.rw
 	switch r := l.contest.rivals; {
 	case rw.yields >= YieldsInLine && r.standing: // no place of ours stands, so nobody tells us
-		l.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
+		l.refused(now, c, g.Deadline-now, fx)
 		l.contest.askAt = min(l.contest.askAt, now+longestYield)
 		return
 	case rw.yields >= 0 && r.outside > 0:
-		l.refused(now, c.Sent, g.Deadline-now, g.ID, fx)
+		l.refused(now, c, g.Deadline-now, fx)
 		l.pauseForWriters(now)
 		return
 	}

@@ -16,6 +16,7 @@ type redis struct {
 	*redismodel.Server
 	now       *time.Duration      // of the world
 	listeners map[string][]hearer // by channel
+	simple    bool                // who is not ours uses simple locks
 	echo      int                 // how often each hears a message: 2 with PubSubBoth
 
 	locks map[string]lockKey // what stood after so many writes
@@ -106,8 +107,11 @@ func (r *redis) standing() map[string]lockKey {
 	r.Micros, r.seen = serverEpoch*1000+r.now.Microseconds(), r.Writes
 	clear(r.locks)
 	for _, key := range r.Keys() {
+		until := r.Do("PEXPIRETIME", key).Int
 		if owners := r.Do("HKEYS", key).Array; len(owners) == 1 {
-			r.locks[key] = lockKey{owners[0].Str, r.Do("PEXPIRETIME", key).Int}
+			r.locks[key] = lockKey{owners[0].Str, until}
+		} else if value := r.Do("GET", key); value.Kind == redismodel.Str { // a simple lock; its salt is empty
+			r.locks[key] = lockKey{strings.TrimSuffix(value.Str, ":"), until}
 		}
 	}
 	return r.locks
@@ -148,8 +152,13 @@ func (r *redis) take(name, owner string, lease time.Duration) bool {
 	if r.owner(name) != "" {
 		return false
 	}
+	ms := strconv.FormatInt(lease.Milliseconds(), 10)
+	if r.simple {
+		r.do("SET", name, owner, "PX", ms, "NX")
+		return true
+	}
 	r.do("HSET", name, owner, "1")
-	r.do("PEXPIRE", name, strconv.FormatInt(lease.Milliseconds(), 10))
+	r.do("PEXPIRE", name, ms)
 	return true
 }
 
@@ -159,7 +168,9 @@ func (r *redis) free(name, owner string) bool {
 		return false
 	}
 	r.do("DEL", name)
-	r.do("PUBLISH", scripts.LockChannel(name), "0")
+	if !r.simple {
+		r.do("PUBLISH", scripts.LockChannel(name), "0")
+	}
 	return true
 }
 

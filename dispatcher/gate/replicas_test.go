@@ -155,7 +155,7 @@ func TestReplicas(t *testing.T) {
 // What gives or prolongs something counts only when replicas have it; what takes away, and what only looks, needs none.
 func TestWhatReplicasMustHave(t *testing.T) {
 	confirms := []Op{Renew, Confirm, RenewRead, RenewWrite, ConfirmRead, ConfirmWrite, Downgrade, PermitRenew, FairRelease,
-		Adopt, Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, PermitTake, FairAsk, Take}
+		Adopt, Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, PermitTake, FairAsk, Take, AcquireSimple, AcquireSimpleInLine, RenewSimple, ConfirmSimple, AdoptSimple}
 	for op := range Ops {
 		if op.Confirms() != slices.Contains(confirms, op) {
 			t.Errorf("%v: %v", op, op.Confirms())

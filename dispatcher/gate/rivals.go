@@ -131,15 +131,6 @@ func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 // A process that hands a mutex on among its own callers leaves it to other processes from time to time: to listeners by yielding
 // (yielding.go), to pollers by turns (turns.go). Without rivals there is nothing to leave.
 
-// turnOver reports whether the name must be left to other processes, which have shown that they want it; callers is how many of this
-// process have it or want it.
-func (r *rivals) turnOver(now Time, callers int32, polls bool, cfg *Config) bool {
-	if polls {
-		return r.turns.over(now, callers, cfg)
-	}
-	return r.yielding.over(callers)
-}
-
 // pause is how long to leave a name to the listeners that received its release, while so many waiters are here.
 func (r *rivals) pause(now Time, listeners, waiters int32, cfg *Config) time.Duration {
 	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no waiter would keep the pause
@@ -150,25 +141,29 @@ func (r *rivals) pause(now Time, listeners, waiters int32, cfg *Config) time.Dur
 
 // pausePolling is how long to leave a released name to pollers. The end of a turn counts even if no caller waits here at this moment:
 // callers that soon come again have the name as much as those that wait.
-func (r *rivals) pausePolling(now Time, waiters int32, seed uint64, cfg *Config) time.Duration {
+func (r *rivals) pausePolling(now Time, waiters int32, seed uint64) time.Duration {
 	if r == &noRivals {
 		return 0
 	}
+	over := r.turns.over(now, seed)
 	r.turns.freedAt = now
+	if over {
+		r.turns.leave(now)
+	}
 	r.keep = r.turns.settled()
 	switch {
-	case r.turnOver(now, waiters+1, true, cfg):
-		return r.turns.leave(now, seed)
+	case over:
+		return pollWindow
 	case waiters == 0:
 		return 0
 	default:
-		return r.spin(waiters, seed)
+		return r.spin(waiters, false, seed)
 	}
 }
 
 // pausing reports whether a free name is left to others although no caller waits here.
 func (r *rivals) pausing() bool {
-	return r.turns.pause || r.standing || r.yield != 0 && r.short()
+	return r.turns.ends != 0 || r.standing || r.yield != 0 && r.short()
 }
 
 // The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
@@ -183,10 +178,16 @@ const (
 	mostSpins   = 32
 )
 
+// The first in line asks for all who stand there: commonTries times after each sleep up to longestPoll.
+const longestPoll = 100 * time.Millisecond
+
 // spin is how long so many waiters sleep after a refusal. seed is for the jitter.
-func (r *rivals) spin(waiters int32, seed uint64) time.Duration {
+func (r *rivals) spin(waiters int32, inLine bool, seed uint64) time.Duration {
 	sleep := min(firstSpin<<r.spins, longestSpin)
-	if waiters > 1 {
+	switch {
+	case inLine:
+		sleep = min(firstSpin<<(r.spins/commonTries), longestPoll)
+	case waiters > 1:
 		sleep = min(firstSpin<<(r.spins/commonTries), commonSpin)
 		if r.spins == mostSpins {
 			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), firstSpin)

@@ -11,7 +11,7 @@ type tally struct {
 
 // questions are the operations by which a waiter asks Redis.
 var questions = [Ops]bool{
-	Acquire: true, AcquireInLine: true, AcquireFenced: true, AcquireRead: true, AcquireWrite: true, AcquireWriteInLine: true, ConfirmRead: true, FairAsk: true,
+	Acquire: true, AcquireInLine: true, AcquireFenced: true, AcquireRead: true, AcquireWrite: true, AcquireWriteInLine: true, ConfirmRead: true, FairAsk: true, AcquireSimple: true, AcquireSimpleInLine: true,
 	Take: true, PermitTake: true, GetCount: true, Adopt: true,
 }
 

@@ -28,7 +28,7 @@ var ills = map[string]func(*Command){
 	},
 }
 
-var kindNames = map[Kind]string{MutexKind: "mutex", FencedKind: "fenced", SpinKind: "spin", FairKind: "fair",
+var kindNames = map[Kind]string{MutexKind: "mutex", FencedKind: "fenced", SpinKind: "spin", SimpleKind: "simple", FairKind: "fair",
 	SemaphoreKind: "semaphore", LatchKind: "latch", PermitKind: "permits", RWKind: "rw"}
 
 // mostInVain is how many commands of one operation a name sends within a second, of those that are in vain.

@@ -41,7 +41,7 @@ func play(seed uint64, kind Kind, unsubscribed bool) (diary, broken string) {
 //
 // invariant: one-command-per-name, released-owner-is-dead, fair-queue-order
 func TestWorlds(t *testing.T) {
-	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind, "fair": FairKind} {
+	for name, kind := range map[string]Kind{"mutex": MutexKind, "fenced": FencedKind, "spin": SpinKind, "simple": SimpleKind, "fair": FairKind} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, n := max(*seedFlag, 1), *worldsFlag

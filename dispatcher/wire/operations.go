@@ -41,9 +41,9 @@ var words = map[string]word{
 	"receipt":      func(w *Writer, c *gate.Command) { w.key(scripts.ReceiptKey(c.Entry.Name, w.settings.UUID)) },
 
 	// Owner fields.
-	"owner":          func(w *Writer, c *gate.Command) { w.owner(c.ID, "") },
-	"writer":         func(w *Writer, c *gate.Command) { w.owner(c.ID, gate.WriterSuffix) },
-	"detached":       func(w *Writer, c *gate.Command) { w.owner(c.ID, gate.DetachedSuffix) },
+	"owner":          func(w *Writer, c *gate.Command) { w.owner(c, "") },
+	"writer":         func(w *Writer, c *gate.Command) { w.owner(c, gate.WriterSuffix) },
+	"detached":       func(w *Writer, c *gate.Command) { w.owner(c, gate.DetachedSuffix) },
 	"released":       func(w *Writer, c *gate.Command) { w.released(c, "") },
 	"releasedWriter": func(w *Writer, c *gate.Command) { w.released(c, gate.WriterSuffix) },
 	"adopted":        func(w *Writer, c *gate.Command) { w.string(c.Args.Adopt().Owner) },
@@ -63,6 +63,7 @@ var words = map[string]word{
 	"placeCode":     func(w *Writer, c *gate.Command) { w.code(c.Args.Place().Code) },
 	"leftCode":      func(w *Writer, c *gate.Command) { w.code(c.Args.Release().Code) },
 	"yields":        func(w *Writer, c *gate.Command) { w.number(c.Args.AcquireRead().Yields) },
+	"turn":          func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Turn.Milliseconds()) },
 	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.Release().Successor)) },
 	"leaving":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },
 	"place":         func(w *Writer, c *gate.Command) { w.string(string(c.Args.FairAsk().Place)) },

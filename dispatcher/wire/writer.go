@@ -11,7 +11,7 @@ import (
 
 // Settings is what an engine tells every script. It does not change.
 type Settings struct {
-	UUID            string        // the engine's: owner fields are "<UUID>:<number>"
+	UUID, Salt      string        // the engine's: owner fields are "<UUID>:<number>", of simple locks with ":<Salt>" behind it
 	Publish         string        // PUBLISH, SPUBLISH or BOTH
 	FenceTTL        time.Duration // idle fencing counters expire after this; 0: never
 	FairWaiterLease time.Duration // how long Redis keeps the waiters of an engine that nobody renews
@@ -66,8 +66,8 @@ func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args
 }
 
 // owner writes the owner field of a tenure of ours, with what stands behind it.
-func (w *Writer) owner(id uint64, suffix string) {
-	w.text = append(AppendOwner(w.text, w.settings.UUID, id), suffix...)
+func (w *Writer) owner(c *gate.Command, suffix string) {
+	w.text = append(c.Entry.Kind.AppendOwner(w.text, w.settings.UUID, w.settings.Salt, c.ID), suffix...)
 	w.end()
 }
 
@@ -76,7 +76,7 @@ func (w *Writer) released(c *gate.Command, suffix string) {
 	if owner := c.Args.Release().Owner; owner != "" {
 		w.string(owner)
 	} else {
-		w.owner(c.ID, suffix)
+		w.owner(c, suffix)
 	}
 }
 
@@ -170,7 +170,7 @@ func (w *Writer) key(key string) { w.keys = append(w.keys, key) }
 // holdKey names the key of a reader's hold: of this owner, or, if it is empty, of a tenure of ours.
 func (w *Writer) holdKey(c *gate.Command, owner string) {
 	if owner == "" {
-		owner = string(AppendOwner(nil, w.settings.UUID, c.ID))
+		owner = string(c.Entry.Kind.AppendOwner(nil, w.settings.UUID, "", c.ID))
 	}
 	w.key(scripts.HoldKey(c.Entry.Name, owner))
 }
@@ -215,11 +215,4 @@ func (w *Writer) cutArgs() {
 		}
 		from = to.at
 	}
-}
-
-// AppendOwner appends the owner field of a tenure, "<uuid>:<number>" as Redisson's is "<uuid>:<thread>".
-func AppendOwner(b []byte, uuid string, id uint64) []byte {
-	b = append(b, uuid...)
-	b = append(b, ':')
-	return strconv.AppendUint(b, id, 10)
 }

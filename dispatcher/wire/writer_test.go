@@ -215,7 +215,9 @@ var packed = []struct {
 
 const stock = "stock:7"
 
-func own(tenure uint64) string { return string(AppendOwner(nil, settings.UUID, tenure)) }
+func own(tenure uint64) string {
+	return string(gate.MutexKind.AppendOwner(nil, settings.UUID, "", tenure))
+}
 
 // What a gate packs into the arguments of a command is what its script is told.
 func TestArgumentsAreWritten(t *testing.T) {

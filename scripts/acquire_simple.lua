@@ -1,0 +1,42 @@
+-- acquire_simple.lua: take simple locks, the strings that most libraries lock with: the value is the owner. An owner that has the lock already
+-- is granted again, so asking twice is harmless. By VERB acquire_simple_in_line gives places in the lines for locks that others have (line.lua).
+-- invariant: late-acquire-does-nothing, reply-says-what-redis-holds
+--                 acquire_simple   acquire_simple_in_line
+-- KEYS per name   lock             lock, its line or the lock again
+-- ARGV first      notAfter         notAfter, publish
+-- ARGV per name   owner, lease     owner, lease, code of its place, behind a - if it is only woken, channel
+-- none comes twice; notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH;
+-- leases are in ms.
+-- reply per name: 1 granted; -(pttl+2) held by another owner; STANDING, twice, thrice or four times, - (pttl+2) the same: thrice, another than an
+--                 engine has it; else as acquire_in_line; LATE - now; a fault
+local tardy = late(ARGV[1])
+if tardy then return tardy end
+
+local lined = VERB == 'acquire_simple_in_line'
+local n = lined and #KEYS / 2 or #KEYS
+local allFree = not lined and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- the connection is to have read them (Options.WatchLoss)
+return each(n, function(i)
+	local lock, line, at = KEYS[i], nil, 2 * i - 1
+	if lined then
+		lock, line, at = KEYS[2 * i - 1], KEYS[2 * i], 4 * i - 2
+		if line == lock then line = nil end
+	end
+	local owner, lease, code, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+	if allFree or call('EXISTS', lock) == 0 then
+		local made = call('SET', lock, owner, 'PX', lease)
+		if not made.ok then return fault(made, lock) end
+		if line then forget(line, owner, code) end
+		return 1
+	end
+	local mine, refused = owns(lock, owner)
+	if refused then return fault(refused, lock) end
+	if mine then
+		refused = prolong(lock, lease)
+		if line and not refused then forget(line, owner, code) end
+		return refused or 1
+	end
+	local ttl = call('PTTL', lock)
+	if type(ttl) == 'table' then return fault(ttl, lock) end
+	if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
+	return taken(ttl) + (outside(lock) and 3 * STANDING or 0)
+end)
