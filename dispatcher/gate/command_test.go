@@ -2,6 +2,7 @@ package gate
 
 import (
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -12,6 +13,9 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 		if got := a.Args().Release(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
+	}
+	if a := (SimpleReleaseArgs{"java:1", 1 << 62, time.Second}); a.Args().SimpleRelease() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().SimpleRelease())
 	}
 	for _, a := range []AcquireReadArgs{{}, {Yields: YieldsToNobody}, {Code: -1, Yields: YieldsInLine}, {Yields: 1}} {
 		if got := a.Args().AcquireRead(); got != a {

@@ -227,14 +227,14 @@ func (l *Lock) releaseOp(write, inLine bool) Op {
 
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
 func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
-	a := ReleaseArgs{Owner: owner}
-	if l.Kind == SimpleKind {
-		a.Turn = l.contest.rivals.turns.length(now, id)
-	}
+	code := int64(0)
 	if inLine {
-		a.Code = l.placeCode(id)
+		code = l.placeCode(id)
 	}
-	return a.Args()
+	if l.Kind == SimpleKind {
+		return SimpleReleaseArgs{owner, code, l.contest.rivals.turns.length(now, id)}.Args()
+	}
+	return ReleaseArgs{Owner: owner, Code: code}.Args()
 }
 
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.

@@ -16,6 +16,7 @@ const (
 	Fair      Kind = "fair"
 	Fenced    Kind = "fenced"
 	Spin      Kind = "spin"
+	Simple    Kind = "simple"
 	RW        Kind = "rw"
 	Multi     Kind = "multi" // of two names that stand side by side
 	Quorum    Kind = "quorum"
@@ -25,7 +26,7 @@ const (
 )
 
 // Kinds are all of them, in the order in which they are explained.
-var Kinds = []Kind{Mutex, Fair, Fenced, Spin, RW, Multi, Quorum, Semaphore, Permits, Latch}
+var Kinds = []Kind{Mutex, Fair, Fenced, Spin, Simple, RW, Multi, Quorum, Semaphore, Permits, Latch}
 
 // Shares reports whether several may be inside at once, and are counted.
 func (k Kind) Shares() bool { return k == RW || k.HasPermits() }

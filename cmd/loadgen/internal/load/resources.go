@@ -36,6 +36,8 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 		return locker{e.FencedMutex(name)}, nil, nil
 	case Spin:
 		return locker{e.SpinMutex(name)}, nil, nil
+	case Simple:
+		return locker{e.SimpleMutex(name)}, nil, nil
 	case RW:
 		rw := e.RWMutex(name)
 		return locker{rw.Writer()}, locker{rw.Reader()}, nil

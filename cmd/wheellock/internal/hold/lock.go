@@ -24,7 +24,8 @@ func Lock() cli.Command {
 exit code, or 128 plus the signal that ended it. The lock is a fenced one: in
 COMMAND's environment are WHEELLOCK_NAME and WHEELLOCK_TOKEN, a number that grows
 with each new holder. Send it with each write, and have the store refuse lower
-ones.
+ones. With --kind simple it is one that redis-py, node-redlock and others share,
+and has no token.
 ` + ending + `
 
   wheellock lock backup -- pg_dump -f /backup/shop.sql shop
@@ -33,6 +34,7 @@ ones.
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(lock)
 			l.define(flags)
+			flags.StringVar(&l.kind, "kind", string(engine.KindFenced), "`KIND` of the lock: fenced or simple")
 			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
 			flags.DurationVar(&l.minHold, "min-hold", 0, "keep the name taken until `TIME` after the grant, even if COMMAND ends\nearlier, so that a job that others start later does not run again; 0: no")
 			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
@@ -43,6 +45,7 @@ ones.
 
 type lock struct {
 	settings
+	kind    string
 	wait    time.Duration
 	minHold time.Duration
 	try     bool
@@ -52,6 +55,8 @@ func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	err := l.read(env, args)
 	switch {
 	case err != nil:
+	case l.kind != string(engine.KindFenced) && l.kind != string(engine.KindSimple):
+		err = fmt.Errorf("--kind %s: want fenced or simple", l.kind)
 	case l.wait < 0:
 		err = fmt.Errorf("--wait %v: must not be negative", l.wait)
 	case l.minHold < 0 || l.minHold > engine.MaxLease:
@@ -101,10 +106,13 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 	if err != nil {
 		return guard.Outcome{}, err
 	}
-	token, _ := h.Token()
+	names := []string{"WHEELLOCK_NAME=" + l.name}
+	token, fenced := h.Token()
+	if fenced {
+		names = append(names, fmt.Sprintf("WHEELLOCK_TOKEN=%d", token))
+	}
 	env.Event(event{Event: "granted", Named: cli.NamedBy(l.name), Token: token})
-	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done(), Refused: l.refused(env)}, l.command,
-		[]string{"WHEELLOCK_NAME=" + l.name, fmt.Sprintf("WHEELLOCK_TOKEN=%d", token)}, signals)
+	o, err := guard.Run(guard.Lock{Lease: l.lease, Deadline: h.Deadline, Err: h.Err, Done: h.Done(), Refused: l.refused(env)}, l.command, names, signals)
 	unlocked := h.Unlock(context.Background())
 	switch {
 	case err != nil:
@@ -121,6 +129,9 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 // take waits for the lock as the flags say.
 func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engine.Hold, error) {
 	m := e.FencedMutex(l.name)
+	if l.kind == string(engine.KindSimple) {
+		m = e.SimpleMutex(l.name)
+	}
 	var options []engine.LockOption
 	if l.minHold > 0 {
 		options = append(options, engine.WithMinHold(l.minHold))

@@ -31,16 +31,21 @@ they have the lock: only a fencing token protects what they write to.
 Exit code: 0 it is free; 1 nobody held it, or it was not to be freed.
 
   wheellock force stock:7
-  wheellock force --yes stock:7`,
+  wheellock force --yes stock:7
+  wheellock force --kind simple job:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			f := new(force)
+			f.kind.define(flags)
 			flags.BoolVar(&f.yes, "yes", false, "free it without asking")
 			return f.run
 		},
 	}
 }
 
-type force struct{ yes bool }
+type force struct {
+	yes  bool
+	kind kind
+}
 
 func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	stdin, isFile := env.Stdin.(*os.File)
@@ -56,6 +61,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	defer r.Close()
+	r.simple = f.kind != ""
 	e, err := env.Open(ctx, func(*engine.Options) {})
 	if e != nil {
 		defer e.Close()
@@ -120,6 +126,8 @@ func (l *Lock) free(ctx context.Context, e *engine.Engine) (freed bool, err erro
 		m = e.FairMutex(l.Name)
 	case engine.KindFenced:
 		m = e.FencedMutex(l.Name)
+	case engine.KindSimple:
+		m = e.SimpleMutex(l.Name)
 	}
 	owners := make([]string, len(l.Owners))
 	for i := range l.Owners {

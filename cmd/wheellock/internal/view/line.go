@@ -18,7 +18,7 @@ import (
 // which its engine is given the lock. So no member is passed on whole.
 
 // placeInLine has the owner of a place. Another member of the line, which says since when the lock was given, is none.
-var placeInLine = regexp.MustCompile(`^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+(?::write)?) [0-9]+$`)
+var placeInLine = regexp.MustCompile(`^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+(?::write|:[A-Z2-7]{26})?) [0-9]+$`)
 
 // mostInQueue is how many places of a queue or a line are read.
 const mostInQueue = 1000
@@ -78,7 +78,7 @@ func (r *redis) inLine(ctx context.Context, locks []*Lock) []int64 {
 
 // mayHaveLine reports whether engines stand in line for a lock of this kind. If its kind is not known, they may.
 func (l *Lock) mayHaveLine() bool {
-	return slices.Contains([]engine.Kind{engine.KindMutex, engine.KindFenced, engine.KindRead, engine.KindWrite, engine.KindPermits, ""}, l.Kind)
+	return slices.Contains([]engine.Kind{engine.KindMutex, engine.KindFenced, engine.KindRead, engine.KindWrite, engine.KindPermits, engine.KindSimple, ""}, l.Kind)
 }
 
 // ownerInLine is an owner that gives the lock to the line: an engine, which has a UUID of version 8.
@@ -90,7 +90,7 @@ const mostLookedAt = 16
 // firstListens reports whether the first place in line listens to the lock's channel besides, because the owner does not give the lock to the
 // line. Of permits it does so only beside clients of Redisson, and is then counted twice.
 func (l *Lock) firstListens() bool {
-	if l.Kind == engine.KindPermits || l.Foreign != "" {
+	if l.Kind == engine.KindPermits || l.Kind == engine.KindSimple || l.Foreign != "" {
 		return false
 	}
 	return len(l.Owners) == 0 || l.Holders > mostLookedAt || slices.ContainsFunc(l.Owners, func(o Owner) bool { return !ownerInLine.MatchString(o.ID) })

@@ -49,8 +49,11 @@ type Owner struct {
 }
 
 // ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer, and ":detached" for a
-// name that stays taken without a holder.
-var ownerField = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write|:detached)?$`)
+// name that stays taken without a holder. simpleOwner is the value of an engine's simple lock.
+var (
+	ownerField  = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write|:detached)?$`)
+	simpleOwner = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9]+:[A-Z2-7]{26}(:detached)?$`)
+)
 
 // ownerPattern is what all owner fields match, for Redis.
 const ownerPattern = "????????-????-????-????-????????????:*"
@@ -258,17 +261,25 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 	}
 }
 
+// mostValue is how much of a string is read, in bytes.
+const mostValue = 1024
+
 // other finds out what has a name that nobody holds as a lock.
 func (r *redis) other(ctx context.Context, l *Lock) error {
-	answers := r.DoMulti(ctx, r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(31).Build(),
-		r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(), r.B().Get().Key(scripts.TokenKey(l.Name)).Build())
+	answers := r.DoMulti(ctx, r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(mostValue-1).Build(),
+		r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(), r.B().Get().Key(scripts.TokenKey(l.Name)).Build(), r.B().Pttl().Key(l.Name).Build())
 	what, err := answers[0].ToString()
 	if err != nil {
 		return unavailable(err)
 	}
-	number, notNumber := answers[1].AsInt64()
+	value, _ := answers[1].ToString()
+	number, notNumber := strconv.ParseInt(value, 10, 64)
 	switch {
 	case what == "none":
+	case what == "string" && (r.simple || simpleOwner.MatchString(value)):
+		l.Kind, l.Holders = engine.KindSimple, 1
+		l.Owners = []Owner{{ID: value, Detached: strings.HasSuffix(value, ":detached")}}
+		l.TTL, _ = answers[4].AsInt64()
 	case what == "string" && notNumber == nil:
 		l.Free = &number
 		if n, err := answers[2].AsInt64(); err == nil && n > 0 {

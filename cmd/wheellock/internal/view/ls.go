@@ -25,16 +25,19 @@ left, their kind and their holder. PATTERN is as in the command SCAN of Redis, s
 The kind is found by the keys: a fair lock shows while callers wait for it, and a
 fenced lock by its counter. A mutex and a spin lock are the same in Redis. Semaphores
 and latches look like any number: ls does not list them, show NAME shows one; nor does
-it list permit semaphores that have braces in their names.
+it list permit semaphores that have braces in their names. Simple locks are strings:
+--kind simple lists them alone, all strings of PATTERN that have a TTL.
 
 It goes through all keys with SCAN, a thousand at a time, and shows what it finds as it
 comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 
   wheellock ls 'stock:*'
   wheellock ls --holder payments@ --sort ttl
+  wheellock ls --kind simple 'job:*'
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(ls)
+			l.kind.define(flags)
 			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
 			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
 			return l.run
@@ -42,7 +45,10 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 	}
 }
 
-type ls struct{ sort, holder string }
+type ls struct {
+	sort, holder string
+	kind         kind
+}
 
 // orders are the values of --sort.
 var orders = map[string]func(a, b *Lock) int{
@@ -62,7 +68,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env)
+	r, err := dial(ctx, env, l.kind)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -197,6 +203,9 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 
 // eachOf passes on the locks among the names that are wanted. Of the others nothing but the keys is asked for.
 func (r *redis) eachOf(ctx context.Context, pattern string, want func(name string) bool, found func([]*Lock)) error {
+	if r.simple {
+		return r.eachString(ctx, pattern, found)
+	}
 	err := r.scan(ctx, pattern, "hash", func(keys []string) error {
 		keys = slices.DeleteFunc(keys, func(key string) bool { return !want(key) })
 		if len(keys) == 0 {
@@ -222,6 +231,24 @@ func (r *redis) eachOf(ctx context.Context, pattern string, want func(name strin
 			}
 			if l.Kind == engine.KindPermits {
 				l.TTL = -1
+				locks = append(locks, l)
+			}
+		}
+		found(locks)
+		return nil
+	})
+}
+
+// eachString passes on the simple locks, which have a TTL.
+func (r *redis) eachString(ctx context.Context, pattern string, found func([]*Lock)) error {
+	return r.scan(ctx, pattern, "string", func(keys []string) error {
+		var locks []*Lock
+		for _, key := range keys {
+			l := &Lock{Named: cli.NamedBy(key)}
+			if err := r.other(ctx, l); err != nil {
+				return err
+			}
+			if l.Kind == engine.KindSimple && l.TTL >= 0 {
 				locks = append(locks, l)
 			}
 		}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"regexp"
@@ -25,12 +26,27 @@ type redis struct {
 	place   string           // for people, without secrets
 	masters []rueidis.Client // the server, or the masters of a cluster
 	unread  int              // keys that this user may not read
+	simple  bool             // every string is taken for a simple lock
+}
+
+// kind is the flag --kind.
+type kind string
+
+func (k *kind) define(flags *flag.FlagSet) {
+	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it only those of engines are, because\nthose of other libraries look like any value", func(text string) error {
+		if text != string(engine.KindSimple) {
+			return fmt.Errorf("want %s: other kinds are found by their keys", engine.KindSimple)
+		}
+		*k = kind(text)
+		return nil
+	})
 }
 
 // dial connects, and finds out whether this user may look.
-func dial(ctx context.Context, env *cli.Env) (*redis, error) {
+func dial(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	r, err := connect(ctx, env)
 	if err == nil {
+		r.simple = k != ""
 		if err = r.mayLook(ctx); err != nil {
 			r.Close()
 		}

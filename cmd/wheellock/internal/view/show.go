@@ -20,7 +20,8 @@ func Show() cli.Command {
 		Help: `Shows the kind, the owners with the identity and address of their processes, the
 hold count, when the lease expires, the fencing counter, how many processes wait, and
 in which order: the queue of a fair lock, or the engines in line for another. Redisson's
-waiters are counted, and have no places in line. A fenced lock shows how long its
+waiters are counted, and have no places in line; who polls for a simple lock leaves no
+trace. A fenced lock shows how long its
 process has it, and the leader of an election since when it leads.
 
 With --again it looks twice. If the lease went up, the holder is alive and renews it.
@@ -32,13 +33,17 @@ Exit code: 0 somebody holds it; 1 nobody does.
   wheellock show --again 11s stock:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			s := new(show)
+			s.kind.define(flags)
 			flags.DurationVar(&s.again, "again", 0, "look again after `TIME`, and tell whether the lease was renewed. A holder renews every\nthird of its lease: 10s, unless its program has set another lease")
 			return s.run
 		},
 	}
 }
 
-type show struct{ again time.Duration }
+type show struct {
+	again time.Duration
+	kind  kind
+}
 
 func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	name, err := oneName(args)
@@ -48,7 +53,7 @@ func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env)
+	r, err := dial(ctx, env, s.kind)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -99,7 +104,7 @@ func (s *show) lookAgain(ctx context.Context, r *redis, before *Lock) (*Lock, er
 var nouns = map[engine.Kind]string{
 	engine.KindMutex: "mutex (or spin lock)", engine.KindFenced: "fenced lock", engine.KindFair: "fair lock",
 	engine.KindRead: "read-write lock, held by readers", engine.KindWrite: "read-write lock, held by a writer",
-	engine.KindPermits: "permit semaphore",
+	engine.KindPermits: "permit semaphore", engine.KindSimple: "simple lock",
 }
 
 // mostShown is how many holders are shown to people, and how many places of a queue or a line.

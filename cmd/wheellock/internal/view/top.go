@@ -74,7 +74,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	case t.count < 0:
 		return env.Usage("--count %d: must not be negative", t.count)
 	}
-	r, err := dial(ctx, env)
+	r, err := dial(ctx, env, "")
 	if err != nil {
 		return env.Fail(err)
 	}
