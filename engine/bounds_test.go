@@ -172,6 +172,7 @@ var subjects = map[string]func(*world) *subject{
 	"mutex":  mutex(func(e *engine.Engine) *engine.Mutex { return e.Mutex("stock:7") }),
 	"fenced": mutex(func(e *engine.Engine) *engine.Mutex { return e.FencedMutex("stock:7") }),
 	"spin":   mutex(func(e *engine.Engine) *engine.Mutex { return e.SpinMutex("stock:7") }),
+	"simple": mutex(func(e *engine.Engine) *engine.Mutex { return e.SimpleMutex("stock:7") }),
 	"fair":   mutex(func(e *engine.Engine) *engine.Mutex { return e.FairMutex("stock:7") }),
 	"read":   mutex(func(e *engine.Engine) *engine.Mutex { return e.RWMutex("stock:7").Reader() }),
 	"write":  mutex(func(e *engine.Engine) *engine.Mutex { return e.RWMutex("stock:7").Writer() }),

@@ -43,9 +43,9 @@ func parseOwner(field string) (OwnerID, bool) {
 }
 
 // number returns the number of a tenure of this engine, by its owner field; 0: the owner is another one, or detached.
-func (e *Engine) number(owner string) uint64 {
+func (m *Mutex) number(owner string) uint64 {
 	id, ok := parseOwner(owner)
-	if !ok || id.Client != e.uuid || id.Detached {
+	if !ok || id.Client != m.e.uuid || id.Detached || m.kind == simpleIndex && !strings.HasSuffix(owner, m.e.salt) {
 		return 0
 	}
 	return id.Number

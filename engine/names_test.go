@@ -13,7 +13,7 @@ import (
 func askAsEveryKind(b *bubble, e *engine.Engine, name string) map[string]error {
 	errs := make(map[string]error)
 	for kind, l := range map[string]engine.Locker{
-		"Mutex": e.Mutex(name), "FairMutex": e.FairMutex(name), "FencedMutex": e.FencedMutex(name), "SpinMutex": e.SpinMutex(name),
+		"Mutex": e.Mutex(name), "FairMutex": e.FairMutex(name), "FencedMutex": e.FencedMutex(name), "SpinMutex": e.SpinMutex(name), "SimpleMutex": e.SimpleMutex(name),
 		"Reader": e.RWMutex(name).Reader(), "Writer": e.RWMutex(name).Writer(),
 	} {
 		h, err := l.TryLock(b.Context())

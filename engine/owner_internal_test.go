@@ -21,7 +21,7 @@ func TestOwnersOfThisEngine(t *testing.T) {
 		"shard:" + uuid + ":7":         0,
 		uuid + ":shard:7":              0,
 	} {
-		if got := e.number(owner); got != want {
+		if got := (&Mutex{handle{e, "", mutexIndex}}).number(owner); got != want {
 			t.Errorf("%q is number %d of ours, want %d", owner, got, want)
 		}
 	}

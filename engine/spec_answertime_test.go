@@ -35,7 +35,7 @@ func answered(tb testing.TB, e *engine.Engine) (all []calling) {
 	}
 	for kind, lock := range map[string]func(name string) engine.Locker{
 		"Mutex": func(name string) engine.Locker { return e.Mutex(name) }, "FencedMutex": func(name string) engine.Locker { return e.FencedMutex(name) },
-		"SpinMutex": func(name string) engine.Locker { return e.SpinMutex(name) }, "FairMutex": func(name string) engine.Locker { return e.FairMutex(name) },
+		"SpinMutex": func(name string) engine.Locker { return e.SpinMutex(name) }, "SimpleMutex": func(name string) engine.Locker { return e.SimpleMutex(name) }, "FairMutex": func(name string) engine.Locker { return e.FairMutex(name) },
 		"Reader": func(name string) engine.Locker { return e.RWMutex(name).Reader() }, "Writer": func(name string) engine.Locker { return e.RWMutex(name).Writer() },
 		"Multi": multi,
 	} {

@@ -12,7 +12,7 @@ import (
 
 // mutexes are the kinds whose names can stay taken without a hold.
 var mutexes = map[string]func(*engine.Engine, string) *engine.Mutex{
-	"mutex": (*engine.Engine).Mutex, "fenced": (*engine.Engine).FencedMutex, "spin": (*engine.Engine).SpinMutex, "fair": (*engine.Engine).FairMutex,
+	"mutex": (*engine.Engine).Mutex, "fenced": (*engine.Engine).FencedMutex, "spin": (*engine.Engine).SpinMutex, "simple": (*engine.Engine).SimpleMutex, "fair": (*engine.Engine).FairMutex,
 }
 
 // eachMutex runs a spec for each of them.

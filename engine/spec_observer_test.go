@@ -146,10 +146,11 @@ func TestSpecObserver(t *testing.T) {
 		b.unlock(second)
 	}))
 	t.Run("is told of every kind", specObserved(engine.Options{}, func(b *bubble, r *record) {
-		for _, lock := range []*engine.Mutex{b.FencedMutex("f"), b.SpinMutex("s"), b.FairMutex("q"), b.RWMutex("rw").Reader(), b.RWMutex("rw").Writer()} {
+		for _, lock := range []*engine.Mutex{b.FencedMutex("f"), b.SpinMutex("s"), b.SimpleMutex("e"), b.FairMutex("q"), b.RWMutex("rw").Reader(), b.RWMutex("rw").Writer()} {
 			b.unlock(b.lock(lock))
 		}
 		b.wantSaid(r, "fenced f granted after 0s", "fenced f ended after 0s: unlocked", "spin s granted after 0s", "spin s ended after 0s: unlocked",
+			"simple e granted after 0s", "simple e ended after 0s: unlocked",
 			"fair q granted after 0s", "fair q ended after 0s: unlocked", "read rw granted after 0s", "read rw ended after 0s: unlocked",
 			"write rw granted after 0s", "write rw ended after 0s: unlocked")
 

@@ -161,7 +161,7 @@ func TestSpecRisk(t *testing.T) {
 	}))
 	t.Run("a server that falls silent, under every kind that is renewed, and no fixed lease", specRisk(func(b *bubble, r *record) {
 		permits := b.permitPool(b.Engine, 2)
-		for _, l := range []*engine.Mutex{b.Mutex("m"), b.FencedMutex("f"), b.SpinMutex("s"), b.FairMutex("q"), b.RWMutex("r").Reader(), b.RWMutex("w").Writer()} {
+		for _, l := range []*engine.Mutex{b.Mutex("m"), b.FencedMutex("f"), b.SpinMutex("s"), b.SimpleMutex("e"), b.FairMutex("q"), b.RWMutex("r").Reader(), b.RWMutex("w").Writer()} {
 			b.lock(l)
 		}
 		b.acquire(permits, 2)
@@ -172,13 +172,13 @@ func TestSpecRisk(t *testing.T) {
 		b.redis.SetLatency(time.Hour)
 		time.Sleep(20 * time.Second)
 		b.wantRisks(r, "fair q at risk: not sent", "fenced f at risk: not sent", "mutex m at risk: not sent", "mutex x at risk: not sent",
-			"mutex y at risk: not sent", "permits pool at risk: not sent", "read r at risk: not sent", "spin s at risk: not sent",
+			"mutex y at risk: not sent", "permits pool at risk: not sent", "read r at risk: not sent", "simple e at risk: not sent", "spin s at risk: not sent",
 			"write w at risk: not sent")
-		b.wantAtRisk(9)
+		b.wantAtRisk(10)
 		b.redis.SetLatency(0)
 		time.Sleep(9 * time.Second)
 		b.wantRisks(r, "fair q renewed", "fenced f renewed", "mutex fixed ended after 24.75s: lost", "mutex m renewed", "mutex x renewed",
-			"mutex y renewed", "permits pool renewed", "read r renewed", "spin s renewed", "write w renewed")
+			"mutex y renewed", "permits pool renewed", "read r renewed", "simple e renewed", "spin s renewed", "write w renewed")
 		b.wantAtRisk(0)
 	}))
 	t.Run("a function that panics or ends its goroutine keeps nothing from the others", specRisk(func(b *bubble, r *record) {

@@ -212,6 +212,9 @@ func (b *bubble) ttl(name string) time.Duration {
 func (b *bubble) state(name string) engine.State {
 	b.Helper()
 	state, err := b.Mutex(name).Inspect(b.Context())
+	if errors.Is(err, engine.ErrForeignKey) {
+		state, err = b.SimpleMutex(name).Inspect(b.Context())
+	}
 	if err != nil {
 		b.Fatalf("Inspect: %v", err)
 	}

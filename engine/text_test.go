@@ -33,6 +33,7 @@ func TestWhatUsersHaveShowsAsText(t *testing.T) {
 		{e.Mutex("a"), `lock "a"`, `{"name":"a","kind":"mutex"}`},
 		{e.FencedMutex("a"), `fenced lock "a"`, `{"name":"a","kind":"fenced"}`},
 		{e.SpinMutex("a"), `spin lock "a"`, `{"name":"a","kind":"spin"}`},
+		{e.SimpleMutex("a"), `simple lock "a"`, `{"name":"a","kind":"simple"}`},
 		{e.FairMutex("a"), `fair lock "a"`, `{"name":"a","kind":"fair"}`},
 		{e.RWMutex("a"), `read-write lock "a"`, `{"name":"a","kind":"rw"}`},
 		{e.RWMutex("a").Reader(), `read lock "a"`, `{"name":"a","kind":"read"}`},

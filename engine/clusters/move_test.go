@@ -120,6 +120,7 @@ func TestClusterKeepsLocksWhileTheirSlotMoves(t *testing.T) {
 	for _, e := range []*engine.Engine{a, b} {
 		callers.contend(4, e.Mutex("{moving}:hot"))
 		callers.contend(2, e.SpinMutex("{moving}:spin"))
+		callers.contend(2, e.SimpleMutex("{moving}:simple"))
 		callers.contend(2, e.RWMutex("{moving}:rw").Writer())
 		callers.contend(2, readers{e.RWMutex("{moving}:read").Reader()})
 		for i := range 8 {

@@ -115,6 +115,7 @@ var kinds = map[string]func(*engine.Engine) engine.Locker{
 	"FairMutex":   func(e *engine.Engine) engine.Locker { return e.FairMutex("stock:7") },
 	"FencedMutex": func(e *engine.Engine) engine.Locker { return e.FencedMutex("stock:7") },
 	"SpinMutex":   func(e *engine.Engine) engine.Locker { return e.SpinMutex("stock:7") },
+	"SimpleMutex": func(e *engine.Engine) engine.Locker { return e.SimpleMutex("stock:7") },
 	"Reader":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Reader() },
 	"Writer":      func(e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
 }

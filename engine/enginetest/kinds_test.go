@@ -16,6 +16,7 @@ func TestEveryKindWorks(t *testing.T) {
 		"Mutex":       func(t *testing.T, e *engine.Engine) engine.Locker { return e.Mutex("stock:7") },
 		"FencedMutex": func(t *testing.T, e *engine.Engine) engine.Locker { return e.FencedMutex("stock:7") },
 		"SpinMutex":   func(t *testing.T, e *engine.Engine) engine.Locker { return e.SpinMutex("stock:7") },
+		"SimpleMutex": func(t *testing.T, e *engine.Engine) engine.Locker { return e.SimpleMutex("stock:7") },
 		"Reader":      func(t *testing.T, e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Reader() },
 		"Writer":      func(t *testing.T, e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
 		"MultiLock": func(t *testing.T, e *engine.Engine) engine.Locker {

@@ -22,6 +22,7 @@ var kindsWith = map[string]func(e *engine.Engine, name string, try bool, opts ..
 	"Mutex with a fixed lease": lockOf(func(e *engine.Engine, name string) engine.Locker { return e.Mutex(name) }, engine.WithLease(time.Minute)),
 	"FencedMutex":              lockOf(func(e *engine.Engine, name string) engine.Locker { return e.FencedMutex(name) }),
 	"SpinMutex":                lockOf(func(e *engine.Engine, name string) engine.Locker { return e.SpinMutex(name) }),
+	"SimpleMutex":              lockOf(func(e *engine.Engine, name string) engine.Locker { return e.SimpleMutex(name) }),
 	"FairMutex":                lockOf(func(e *engine.Engine, name string) engine.Locker { return e.FairMutex(name) }),
 	"Reader":                   lockOf(func(e *engine.Engine, name string) engine.Locker { return e.RWMutex(name).Reader() }),
 	"Writer":                   lockOf(func(e *engine.Engine, name string) engine.Locker { return e.RWMutex(name).Writer() }),

@@ -26,6 +26,9 @@ func (r *Rig) makePlaces(cells Cells) error {
 	return nil
 }
 
+// simpleMutex is the engine's (simple.go).
+var simpleMutex func(e *engine.Engine, name string) *engine.Mutex
+
 // makeResource makes the resource under a name, for place i. reader: besides, of a read-write lock.
 func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
 	e := r.engines[0]
@@ -37,7 +40,7 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 	case Spin:
 		return locker{e.SpinMutex(name)}, nil, nil
 	case Simple:
-		return locker{e.SimpleMutex(name)}, nil, nil
+		return locker{simpleMutex(e, name)}, nil, nil
 	case RW:
 		rw := e.RWMutex(name)
 		return locker{rw.Writer()}, locker{rw.Reader()}, nil
