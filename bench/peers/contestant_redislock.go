@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -46,26 +47,46 @@ var (
 type redisLock struct {
 	again        func() redislock.RetryStrategy // when a refused caller asks again
 	autoPipeline bool
-	client       *redis.Client
+	client       redis.UniversalClient
 	locker       *redislock.Client
 }
 
 func (r *redisLock) Open(url string) error {
-	settings, err := redis.ParseURL(url)
+	client, err := goRedis(url)
 	if err != nil {
 		return err
 	}
-	r.client = redis.NewClient(settings)
+	r.client = client
 	if !r.autoPipeline {
-		r.locker = redislock.New(r.client)
+		r.locker = redislock.New(client)
 		return nil
 	}
-	pipelined, err := r.client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{MaxConcurrentBatches: 8, Unordered: true})
+	pipelined, err := client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{MaxConcurrentBatches: 8, Unordered: true})
 	if err != nil {
 		return err
 	}
 	r.locker = redislock.New(pipelined)
 	return nil
+}
+
+// goRedisClient is a client of go-redis, of one server or of a cluster.
+type goRedisClient interface {
+	redis.UniversalClient
+	AutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
+}
+
+// goRedis opens one with its default pool.
+func goRedis(url string) (goRedisClient, error) {
+	settings, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	one := redis.NewClient(settings)
+	said, err := one.Info(context.Background(), "cluster").Result()
+	if err != nil || !strings.Contains(said, "cluster_enabled:1") {
+		return one, err
+	}
+	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{settings.Addr}}), one.Close()
 }
 
 // Pair lets Obtain wait as long as the lease, which it does by itself when ctx has no deadline: that is longWait.

@@ -23,16 +23,16 @@ var redsyncEntry = entry{
 const redsyncTries = int(longWait / (150 * time.Millisecond))
 
 type redSync struct {
-	client *redis.Client
+	client redis.UniversalClient
 	sync   *redsync.Redsync
 }
 
 func (r *redSync) Open(url string) error {
-	settings, err := redis.ParseURL(url)
+	client, err := goRedis(url)
 	if err != nil {
 		return err
 	}
-	r.client = redis.NewClient(settings)
+	r.client = client
 	r.sync = redsync.New(goredis.NewPool(r.client))
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/internal/interop/driver"
@@ -49,7 +48,7 @@ const (
 func runRedisson(ctx context.Context, s *session, jar string) (m measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.warmUpJIT+s.opts.length+redissonPatience)
 	defer cancel()
-	drivers, err := startRedisson(ctx, s.server.url, s.work.Processes, "-jar", jar)
+	drivers, err := startRedisson(ctx, s.server, s.work.Processes, "-jar", jar)
 	defer end(drivers)
 	if err != nil {
 		return m, err
@@ -59,14 +58,18 @@ func runRedisson(ctx context.Context, s *session, jar string) (m measurement, er
 
 // startRedisson starts so many JVMs that share a memory. java are the arguments for them. Those that have started are returned with an
 // error, too.
-func startRedisson(ctx context.Context, url string, processes int, java ...string) (drivers []*driver.Driver, err error) {
+func startRedisson(ctx context.Context, s *server, processes int, java ...string) (drivers []*driver.Driver, err error) {
 	memory, err := sharedmem.File(sharedBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer memory.Close() // they have it
+	java = append(java, "--redis", s.url)
+	if s.cluster {
+		java = append(java, "--cluster")
+	}
 	for range processes {
-		process := exec.CommandContext(ctx, "java", slices.Concat(java, []string{"--redis", url})...)
+		process := exec.CommandContext(ctx, "java", java...)
 		process.ExtraFiles = []*os.File{memory}
 		child.Apart(process) // Ctrl-C is for us alone
 		d, err := driver.New(process)

@@ -27,7 +27,7 @@ func TestRedisson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	drivers, err := startRedisson(t.Context(), s.url, 2, slices.Concat(driver.Brief, []string{"-jar", jar})...)
+	drivers, err := startRedisson(t.Context(), s, 2, slices.Concat(driver.Brief, []string{"-jar", jar})...)
 	defer end(drivers)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 type server struct {
 	*redisserver.Server
 	url       string    // for contestants
+	cluster   bool      // it is the only master of one
 	proxy     *distance // nil: the server is near
 	name      string    // product and version, and the arguments of the command
 	benchmark string    // path of redis-benchmark
@@ -43,6 +44,11 @@ func startServer(ctx context.Context, command, cpu string, away time.Duration) (
 	if err := s.Start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; --redis-server may name another", err), s.Close())
 	}
+	if s.cluster = resp.InfoFields(s.Do("INFO", "cluster").Text)["cluster_enabled"] == "1"; s.cluster {
+		if err := s.takeSlots(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	s.url = "redis://" + s.Addr
 	if away > 0 {
 		if s.proxy, err = putAway(s.Addr, away); err != nil {
@@ -52,6 +58,19 @@ func startServer(ctx context.Context, command, cpu string, away time.Duration) (
 	}
 	s.name = strings.Join(append([]string{resp.Product(resp.InfoFields(s.Do("INFO", "server").Text))}, words[1:]...), " ")
 	return s, nil
+}
+
+// takeSlots has the server serve all hash slots.
+func (s *server) takeSlots(ctx context.Context) error {
+	if err := s.Do("CLUSTER", "ADDSLOTSRANGE", "0", "16383").Err(); err != nil {
+		return err
+	}
+	for !strings.Contains(s.Do("CLUSTER", "INFO").Text, "cluster_state:ok") {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bring puts the server so far away from contestants, if it was started away from them.

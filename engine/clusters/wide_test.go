@@ -165,7 +165,7 @@ func TestClusterKeepsLocksOfManySlotsWhileTheyMove(t *testing.T) {
 	})
 	t.Run("at once", func(t *testing.T) {
 		if first := slotOf("first"); !c.MigrateSlot(first, other(c, first)) {
-			t.Skip("this server cannot")
+			t.Skip("SKIPPED: masters of this server cannot move a slot by themselves, as those of Redis 8.6 and Valkey 9 do. NOT PROVED: that locks stay while they do.")
 		}
 		moveUnderLoad(t, c, func(slot int, to *redistest.Server) { c.MigrateSlot(slot, to) })
 	})

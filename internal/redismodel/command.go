@@ -119,7 +119,7 @@ func (s *Server) run(args []string) Value {
 	if len(args) != arity && (arity > 0 || len(args) < -arity) {
 		return s.wrongCount(c.name)
 	}
-	if words := s.refused(c); words != "" {
+	if words := s.refused(c, args); words != "" {
 		if s.inScript && !s.since(7, 0) {
 			words = "@user_script: 1: -" + words + "\r\n"
 		}

@@ -1,14 +1,19 @@
 package redismodel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // refusal is how a server refuses writes.
 type refusal struct {
-	words   string // "": it does not
-	left    int    // writes that are let through before
-	memory  bool   // it is at maxmemory
-	rights  string // the words for a user without a right
-	missing string // commands that this user may not run, in lower case, between spaces
+	words   string   // "": it does not
+	left    int      // writes that are let through before
+	memory  bool     // it is at maxmemory
+	rights  string   // the words for a user without a right
+	missing string   // commands that this user may not run, in lower case, between spaces
+	open    []string // keys whose hash slot is on its way
+	shut    bool     // also those of them that are here
 }
 
 // Refuse makes the server refuse writes, in the words of Redis without the dash ("READONLY You can't write against a read only
@@ -32,8 +37,22 @@ func (s *Server) Forbid(words string, commands ...string) {
 	}
 }
 
+// Open says that the hash slots of these keys are on their way to another node of a cluster: a script is refused each command with one of
+// them that is not here, as by Redis 7.0; shut: or that is, as by 7.4. It takes the place of an earlier Open; without keys there is none.
+func (s *Server) Open(shut bool, keys ...string) { s.refusal.shut, s.refusal.open = shut, keys }
+
+// nonLocal are the words of Redis 7.
+const nonLocal = "ERR Script attempted to access a non local key in a cluster node"
+
 // refused answers whether a command is refused, and counts the writes.
-func (s *Server) refused(c *command) (words string) {
+func (s *Server) refused(c *command, args []string) (words string) {
+	if s.inScript {
+		for _, key := range args[1:] {
+			if slices.Contains(s.refusal.open, key) && (s.refusal.shut || s.find(key) == nil) {
+				return nonLocal
+			}
+		}
+	}
 	if s.refusal.missing != "" && strings.Contains(s.refusal.missing, " "+c.name+" ") {
 		return s.refusal.rights
 	}

@@ -18,6 +18,7 @@ type engine struct {
 	born    gate.Time // what its clock shows when the world begins
 	cfg     *gate.Config
 	encoder *wire.Encoder
+	wide    *wideWriter
 	fx      gate.Effects
 
 	cells    []*gate.Entry            // by name; nil: idle
@@ -90,7 +91,8 @@ func newEngine(s *state, number int) *engine {
 	if number < s.w.Given {
 		e.cfg.Code = func(n uint64) int64 { return codeOf(number, n) }
 	}
-	e.encoder = wire.NewEncoder(wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease})
+	settings := wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease}
+	e.encoder, e.wide = wire.NewEncoder(settings), newWideWriter(settings)
 	e.learn()
 	return e
 }
@@ -112,7 +114,12 @@ func (e *engine) truth(at gate.Time) int64 {
 }
 
 // learn reads the server's clock, as a probe does.
-func (e *engine) learn() { e.encoder.Learn(e.s.serverMicros()/1000, e.now()) }
+func (e *engine) learn() { e.learnMillis(e.s.serverMicros() / 1000) }
+
+func (e *engine) learnMillis(millis int64) {
+	e.encoder.Learn(millis, e.now())
+	e.wide.clock.Learn(millis, e.now())
+}
 
 func ownerField(uuid string, number uint64) string {
 	return uuid + ":" + strconv.FormatUint(number, 10)

@@ -52,6 +52,7 @@ func newHasher(seed maphash.Seed) *hasher {
 var opaque = map[reflect.Type]bool{
 	reflect.TypeFor[*gate.Config]():               true,
 	reflect.TypeFor[*wire.Encoder]():              true,
+	reflect.TypeFor[*wideWriter]():                true,
 	reflect.TypeFor[*wheel.Slots[*gate.Waiter]](): true,
 	reflect.TypeFor[*state]():                     true,
 	reflect.TypeFor[*engine]():                    true,

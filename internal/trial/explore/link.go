@@ -24,6 +24,8 @@ type flight struct {
 	ran    bool
 	copied bool // it has run before
 	apart  bool // its keys were at two nodes: it is to try again
+	alone  bool // a wide call has refused it: it goes in none again
+	told   bool // a wide call has its result
 	held   bool // it goes no further for now
 	since  age  // when it was held up, or became a stray; noAge: neither
 	answer int64
@@ -32,6 +34,9 @@ type flight struct {
 
 // decode gives the command its answer.
 func (f *flight) decode(e *engine) {
+	if f.told {
+		return
+	}
 	if f.apart {
 		e.s.checkWayOut(f)
 		f.Command.Result, f.Command.ServerMessage = gate.Again, "TRYAGAIN Multiple keys request during rehashing of slot"
@@ -146,7 +151,7 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 		e.s.note("      %v hears of its %v of %s, tenure %d: %s %d", e, c.Op, c.Entry.Name, c.ID, resultNames[c.Result], c.Reply)
 	}
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
-		e.encoder.Learn(millis, e.now()) // the dispatcher reads its clock anew when answers have come
+		e.learnMillis(millis) // the dispatcher reads its clock anew when answers have come
 	}
 	e.s.trace.hears(e, now, c)
 	e.s.counted.hears(e, now, c)

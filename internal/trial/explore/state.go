@@ -115,9 +115,13 @@ func (s *state) do(args ...string) redismodel.Value {
 	return s.server.Do(args...)
 }
 
-// run runs a command of an engine in Redis.
+// run runs a command of an engine in Redis, in a wide call with all that left in it.
 func (s *state) run(f *flight) {
-	if s.refusing == OpenSlot && f.severalKeys() {
+	if all := s.together(f); len(all) > 1 {
+		s.runTogether(all)
+		return
+	}
+	if s.isOpen(f) && f.severalKeys() {
 		s.note("      redis does not run %v %s: its keys are apart", f.Op, describe(f))
 		s.surprised = true
 		s.unheard = true // the first in line is not told
@@ -130,7 +134,7 @@ func (s *state) run(f *flight) {
 	// The first in line does not listen while an engine has the lock: what an outsider frees by force it finds out by asking.
 	s.unheard = s.unheard || s.engines[f.by].outside && f.Args.Release().Owner != ""
 	s.leftBehind = s.leftBehind || s.refusing != faults && f.PermitsPlace() != 0
-	r := s.eval(f)
+	r := s.eval(f.encoded, f)
 	if r.answer.Kind != redismodel.Int {
 		s.violate("scripts-answer", "%v answered %v", f.Op, r.answer)
 	}
@@ -139,8 +143,13 @@ func (s *state) run(f *flight) {
 		s.note("      redis runs %v %s: %d", f.Op, describe(f), f.answer)
 	}
 	s.trace.ran(f)
-	s.publishedCodes(r.messages)
-	for _, m := range r.messages {
+	s.spread(r.messages)
+}
+
+// spread brings what was published to those who listen.
+func (s *state) spread(messages []message) {
+	s.publishedCodes(messages)
+	for _, m := range messages {
 		for _, e := range s.listeners(m.channel, false) {
 			if !e.dead {
 				e.messages = append(e.messages, m)
@@ -150,7 +159,8 @@ func (s *state) run(f *flight) {
 	}
 }
 
-func (s *state) eval(f *flight) record {
+// eval has the server run a call of some commands.
+func (s *state) eval(call encoded, of ...*flight) record {
 	if s.w.Kind == gate.FencedKind {
 		defer s.makes()
 	}
@@ -169,14 +179,16 @@ func (s *state) eval(f *flight) record {
 		s.server.Refuse(refusals[s.refusing], 0)
 	}
 	s.remember()
-	r.answer = s.server.Eval(string(f.text), f.keys, f.args)
+	r.answer = s.server.Eval(string(call.text), call.keys, call.args)
 	s.server.Refuse("", 0)
 	r.after = s.server.Snapshot()
-	s.checkLeases(f, before)
-	s.checkTurn(f, before)
-	s.checkWoken(f, before, r.messages)
-	s.checkLine(f, before, r.messages)
-	s.checkPermitLine(f, permits)
+	for _, f := range of {
+		s.checkLeases(f, before)
+		s.checkTurn(f, before)
+		s.checkWoken(f, before, r.messages)
+		s.checkLine(f, before, r.messages)
+		s.checkPermitLine(f, permits)
+	}
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)
 		s.tape.at++

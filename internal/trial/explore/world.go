@@ -49,6 +49,8 @@ type World struct {
 
 	MostPublished int // how many messages a publisher says (publisher.go); an engine hears all that wait on a channel in one turn then
 
+	Wide bool // Redis is a cluster: commands that leave together go in one call (wide.go), and an open slot concerns the first name alone
+
 	Handoff time.Duration // gate.Config.HandoffTime
 	Count   int64         // permits of a semaphore, or the count of a latch, when the world begins
 }
@@ -171,13 +173,14 @@ const (
 	Delay         // time passes while something is on its way; only with EveryOrder
 	Hold          // what would happen next is held up, until the search lets it go on; only without EveryOrder
 	OpenSlot      // the hash slot is on its way to another node, some keys here and some there: commands with several keys are to try again
+	ShutSlot      // the same, and a script is refused even the keys that are here, as by Redis 7.4
 	UnderReplicas // an answer says that too few replicas have what the command did
 	faults
 )
 
 var faultNames = [faults]string{
 	"break", "down", "twice", "break-subscription", "lose-message", "twice-message", "readonly", "noreplicas",
-	"misconf", "oom", "noperm", "lose-key", "failover-1", "failover-2", "pause", "pause-in-turn", "die", "delay", "hold", "open-slot", "under-replicated",
+	"misconf", "oom", "noperm", "lose-key", "failover-1", "failover-2", "pause", "pause-in-turn", "die", "delay", "hold", "open-slot", "shut-slot", "under-replicated",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -190,4 +193,5 @@ var refusals = map[Fault]string{
 	OutOfMemory: "OOM command not allowed when used memory > 'maxmemory'.",
 	NoPerm:      "NOPERM User has no permissions to run the command",
 	OpenSlot:    "",
+	ShutSlot:    "",
 }

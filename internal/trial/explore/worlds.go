@@ -103,6 +103,10 @@ var SmallWorlds = slices.Concat(
 	given(2, worlds("line and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
 	given(2, worlds("fenced line and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
 
+	// Names of one call, and the hash slot of one on its way.
+	wide("two names of a mutex and an open slot", gate.MutexKind, []Call{TryLock}, OpenSlot, ShutSlot),
+	wide("two names of a fenced and an open slot", gate.FencedKind, []Call{TryLock}, OpenSlot, ShutSlot),
+
 	// Beside a publisher, who says two things.
 	publishing(2, given(2, ticking(1, worlds("fenced line beside a publisher", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, LoseMessage)))),
 	publishing(2, given(2, ticking(1, worlds("fenced line beside a publisher, held up", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, Hold)))),
@@ -137,6 +141,14 @@ func worlds(name string, kind gate.Kind, most int, a, b []Call, may ...Fault) []
 	return []*World{{
 		Name: name, Kind: kind, Engines: 2, Names: 1, Handoff: 10 * time.Millisecond,
 		Programs: [][]Call{a, b}, Faults: may, MostFaults: most, MostTicks: 3, Patience: 3,
+	}}
+}
+
+// wide are an engine and two names in a cluster, and calls in any order.
+func wide(name string, kind gate.Kind, may []Call, faults ...Fault) []*World {
+	return []*World{{
+		Name: name, Kind: kind, Engines: 1, Names: 2, Handoff: 10 * time.Millisecond, Wide: true, EveryOrder: true,
+		Calls: may, Faults: faults, MostCalls: 2, MostFaults: 1, MostTicks: 1, Patience: 3,
 	}}
 }
 

@@ -252,6 +252,13 @@ var bugs = []Bug{
 	{"a place for permits that is not changed to what is wanted now", []edit{
 		{"scripts/called.lua", "	elseif place ~= wanted then", "	elseif false then"},
 	}},
+	{"a name refused in a wide call that counts as held by another", []edit{
+		{"dispatcher/wire/call.go", "		c.Result, c.Reply, c.ServerMessage = gate.Again, 0, fault.String()\n", "		c.Reply = -2\n"},
+	}},
+	{"a name refused in a wide call that is charged to the others", []edit{
+		{"dispatcher/wire/call.go", "		switch fault := batch[at].Reply.Fault(); {\n", "		others := slices.ContainsFunc(batch[c.From:c.To], func(c gate.Command) bool { return c.Result == gate.Again })\n" +
+			"		switch fault := batch[at].Reply.Fault(); {\n		case others:\n			batch[at].Result, batch[at].Reply = gate.Again, 0\n"},
+	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},

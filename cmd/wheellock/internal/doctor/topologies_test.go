@@ -77,7 +77,7 @@ func TestClusterInWhichEveryScriptFails(t *testing.T) {
 	}
 	node.Do("EVAL", "return redis.pcall('EXISTS', 'a', 'b')", "1", "a")
 	if node.Do("EVAL", "return redis.call('PING')", "0").Err() == nil {
-		t.Skip("this server goes on")
+		t.Skip("SKIPPED: this server goes on, and Valkey 9.1 would not. NOT PROVED: that a node on which every script fails is recognised.")
 	}
 	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "scripts", "clock", "latency")
 }
