@@ -166,6 +166,7 @@ func TestSpecObserver(t *testing.T) {
 		b.wantNil("TrySetPermits", testkit.ResultOf(count.TrySetPermits(b.Context(), 2)))
 		b.wantNil("Acquire", count.Acquire(b.Context(), 1))
 		b.wantNil("AcquireAsync", testkit.ResultOf(count.AcquireAsync(b.Context(), 1).Wait(b.Context())))
+		synctest.Wait() // a worker tells of it
 		b.wantIs("TryAcquire", count.TryAcquire(b.Context(), 1), engine.ErrHeld)
 		b.wantSaid(r, "semaphore c granted after 0s", "semaphore c granted after 0s", "semaphore c failed after 0s: held")
 
