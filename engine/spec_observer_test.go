@@ -281,6 +281,7 @@ func TestSpecObserverMisbehaves(t *testing.T) {
 		b.wantNil("LockAsync", err)
 		b.unlock(h)
 		b.Close()
+		synctest.Wait() // for the goroutine that passes log records on
 		for _, what := range []string{"granted", "failed", "ended"} {
 			if want := "a callback panicked\" panic=" + what; !strings.Contains(log.String(), want) {
 				b.Errorf("the log lacks %s:\n%s", want, log.String())
