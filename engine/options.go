@@ -58,7 +58,7 @@ type Options struct {
 	// Waiting.
 
 	// PollCap is how long a waiter sleeps at most before it asks again, in case every message was lost. At least 10ms;
-	// default 2s.
+	// default 2s. Over 30s is as 30s: a place in line is forgotten a minute after the last question.
 	PollCap time.Duration
 
 	// AnswerTimeout is how long a call that does not wait for a lock waits for an answer of Redis if its context has no

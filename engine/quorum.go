@@ -74,6 +74,7 @@ type quorumQueues struct {
 	mu     sync.Mutex
 	queues map[string][]*compositeCall
 	wanted map[string]wish // names that others wanted
+	swept  time.Time       // when those were forgotten whose time was over
 }
 
 // wish is that others wanted a name.
@@ -88,8 +89,6 @@ const (
 	wantedFor = time.Second
 	// lookAfter is how often a call that waits in the line of a server looks whether that server can be reached.
 	lookAfter = time.Second
-	// mostWanted is the number of names that are remembered before those are forgotten whose time is over.
-	mostWanted = 1024
 )
 
 // want notes that the server at place has a name for others.
@@ -100,8 +99,9 @@ func (q *quorumQueues) want(name string, place int) {
 	if q.wanted == nil {
 		q.wanted = make(map[string]wish)
 	}
-	if len(q.wanted) >= mostWanted {
+	if now.Sub(q.swept) >= wantedFor { // seldom enough, however many names are wanted
 		maps.DeleteFunc(q.wanted, func(_ string, w wish) bool { return now.After(w.until) })
+		q.swept = now
 	}
 	q.wanted[name] = wish{now.Add(wantedFor), place}
 }

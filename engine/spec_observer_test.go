@@ -167,6 +167,7 @@ func TestSpecObserver(t *testing.T) {
 		b.wantNil("TrySetPermits", testkit.ResultOf(count.TrySetPermits(b.Context(), 2)))
 		b.wantNil("Acquire", count.Acquire(b.Context(), 1))
 		b.wantNil("AcquireAsync", testkit.ResultOf(count.AcquireAsync(b.Context(), 1).Wait(b.Context())))
+		synctest.Wait() // a worker tells of it
 		b.wantIs("TryAcquire", count.TryAcquire(b.Context(), 1), engine.ErrHeld)
 		b.wantSaid(r, "semaphore c granted after 0s", "semaphore c granted after 0s", "semaphore c failed after 0s: held")
 
@@ -281,6 +282,7 @@ func TestSpecObserverMisbehaves(t *testing.T) {
 		b.wantNil("LockAsync", err)
 		b.unlock(h)
 		b.Close()
+		synctest.Wait() // for the goroutine that passes log records on
 		for _, what := range []string{"granted", "failed", "ended"} {
 			if want := "a callback panicked\" panic=" + what; !strings.Contains(log.String(), want) {
 				b.Errorf("the log lacks %s:\n%s", want, log.String())

@@ -76,6 +76,21 @@ func TestSpecWithWait(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.wantHeld(next)
 	}))
+	t.Run("keeps its place in line, however long it may sleep", spec(engine.Options{PollCap: time.Hour}, func(b *bubble) {
+		other := b.another(engine.Options{})
+		for theirs, ours := range map[*engine.Mutex]*engine.Mutex{
+			other.Mutex("mutex"):         b.Mutex("mutex"),
+			other.RWMutex("w").Reader():  b.RWMutex("w").Writer(),
+			other.RWMutex("rw").Writer(): b.RWMutex("rw").Reader(),
+			other.FencedMutex("fenced"):  b.FencedMutex("fenced"),
+		} {
+			h := b.lock(theirs, engine.WithLease(time.Hour))
+			w := b.queue(ours)
+			time.Sleep(5 * time.Minute)
+			b.unlock(h)
+			b.unlock(w.wantGrantedNow())
+		}
+	}))
 	t.Run("gives up asynchronously, too", spec(engine.Options{}, func(b *bubble) {
 		b.lock(b.Mutex("stock:7"))
 		since := time.Now()

@@ -67,9 +67,10 @@ func (c *Config) putContest(idle *contest) {
 }
 
 // sleep is how long a refused waiter sleeps if no message comes: to the end of the owner's lease, and a millisecond more because the last
-// one is still the owner's, or for the poll cap less a jitter drawn from seed.
+// one is still the owner's, or for the poll cap less a jitter drawn from seed. A place in line is kept alive by questions.
 func (c *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
-	sleep := c.PollCap - jitter(seed, c.PollCap/4)
+	longest := min(c.PollCap, placeTime/2)
+	sleep := longest - jitter(seed, longest/4)
 	if ttl >= 0 {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}

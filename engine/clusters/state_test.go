@@ -43,7 +43,7 @@ func TestClusterComesBack(t *testing.T) {
 	redistest.Await(t, "locks taken again", func() bool { return callers.pairs.Load() > 100 && e.Stats().Up })
 	callers.finish()
 	e.Close()
-	if n := back.n.Load(); n < 3 || n > 5 { // not one for each dispatcher; on a slow machine a master may be lost once more
+	if n := back.n.Load(); n < 3 || n >= 3*6 { // not one for each dispatcher; on a slow machine masters may be lost more than once
 		t.Errorf("%d records say that one of three masters can be reached again", n)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"path/filepath"
 	"slices"
@@ -13,13 +14,16 @@ import (
 type luaScripts struct {
 	embedded map[string]string   // by the file of a script: the variable that holds its text
 	made     map[string][]string // by the variable of a Script: the files that it consists of
+	makes    map[string]string   // by the same: the code that makes it
 	tests    map[string][]string // by the name of a test: the files whose scripts it mentions, itself or what it uses
 	scenes   map[string][]string // the same by the name of a scene, which is that of a subtest
 }
 
 // readScripts parses the package. Names are enough: a variable of a Script has its name in the tests, too, behind "scripts.".
 func readScripts(dir string) (*luaScripts, error) {
-	s := &luaScripts{make(map[string]string), make(map[string][]string), make(map[string][]string), make(map[string][]string)}
+	s := &luaScripts{
+		make(map[string]string), make(map[string][]string), make(map[string]string), make(map[string][]string), make(map[string][]string),
+	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -58,7 +62,11 @@ func readScripts(dir string) (*luaScripts, error) {
 			if !is || len(spec.Values) != 1 {
 				return true
 			}
-			for _, part := range scriptIn(spec.Values[0], makers) {
+			parts := scriptIn(spec.Values[0], makers)
+			if parts != nil {
+				s.makes[spec.Names[0].Name] = source(spec.Values[0])
+			}
+			for _, part := range parts {
 				for name := range identifiers(part) {
 					if files[name] != "" {
 						s.made[spec.Names[0].Name] = append(s.made[spec.Names[0].Name], files[name])
@@ -99,6 +107,13 @@ func scriptIn(e ast.Expr, makers map[string]*ast.FuncDecl) []ast.Node {
 		}
 	}
 	return nil
+}
+
+// source is the text of an expression.
+func source(e ast.Expr) string {
+	var text strings.Builder
+	_ = printer.Fprint(&text, token.NewFileSet(), e) // a Builder takes all
+	return text.String()
 }
 
 func isNamed(e ast.Expr, name string) bool {

@@ -80,8 +80,8 @@ var engineTests = []struct {
 }{
 	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
 	{"rw acquire_rw release_rw renew pass", regexp.MustCompile(`^TestRW`)},
-	{"receipt permits permit_take permit_free permit_renew change count", regexp.MustCompile(`^Test(Held)?Permit`)},
-	{"receipt take change count", regexp.MustCompile(`^TestSemaphore`)},
+	{"called receipt permits permit_take permit_free permit_renew change count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"called receipt take change count", regexp.MustCompile(`^TestSemaphore`)},
 	{"receipt change count", regexp.MustCompile(`^TestLatch`)},
 }
 
@@ -137,14 +137,14 @@ func readyLua(from, dir string, m *Mutant) ([]string, error) {
 
 // embedding is the file that is laid beside the scripts.
 func (s *luaScripts) embedding() string {
-	var originals, made []string
+	var texts, made []string
 	for file, variable := range s.embedded {
-		originals = append(originals, fmt.Sprintf("%q: %s", file, variable))
+		texts = append(texts, fmt.Sprintf("%q: &%s", file, variable))
 	}
-	for variable := range s.made {
-		made = append(made, "&"+variable)
+	for variable, by := range s.makes {
+		made = append(made, variable+" = "+by)
 	}
-	return fmt.Sprintf(embedText, strings.Join(originals, ", "), strings.Join(made, ", "))
+	return fmt.Sprintf(embedText, strings.Join(texts, ", "), strings.Join(made, "\n\t"))
 }
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
@@ -155,8 +155,8 @@ var worldScripts = map[string]string{
 	"fenced":     "prelude faults tokens acquire line release renew pass",
 	"fair":       "prelude faults claim fair fair_ask fair_release fair_leave renew",
 	"read-write": "prelude faults rw line acquire_rw release_rw renew pass",
-	"permits":    "prelude faults receipt permits permit_take permit_free permit_renew change",
-	"semaphore":  "prelude faults receipt take change",
+	"permits":    "prelude faults line called receipt permits permit_take permit_free permit_renew change",
+	"semaphore":  "prelude faults line called receipt take change",
 	"latch":      "prelude faults receipt count change",
 }
 
