@@ -22,16 +22,16 @@ return each(n, function(i)
 		if line == lock then line = nil end
 	end
 	local owner, lease, code, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
-	if allFree or call('EXISTS', lock) == 0 then
+	local found = not allFree and call('GET', lock)
+	if type(found) == 'table' then return fault(found, lock) end
+	if not found then
 		local made = call('SET', lock, owner, 'PX', lease)
 		if not made.ok then return fault(made, lock) end
 		if line then forget(line, owner, code) end
 		return 1
 	end
-	local mine, refused = owns(lock, owner)
-	if refused then return fault(refused, lock) end
-	if mine then
-		refused = prolong(lock, lease)
+	if found == owner then
+		local refused = prolong(lock, lease)
 		if line and not refused then forget(line, owner, code) end
 		return refused or 1
 	end

@@ -71,7 +71,7 @@ func (b *box) as(client rueidis.Client, args ...string) string {
 	message, err := answer.ToMessage()
 	if redisErr, said := rueidis.IsRedisErr(err); said && !redisErr.IsNil() {
 		return "!" + redisErr.Error()
-	} else if err != nil && !said {
+	} else if err != nil && !said && !rueidis.IsRedisNil(err) {
 		b.Fatalf("%q: %v", args, err)
 	}
 	return text(message)

@@ -25,7 +25,8 @@ local function summon(line, led, how, channel, free, now)
 		local place = call('ZRANGE', line, at, at)[1] -- an error has none
 		if not place then break end
 		local owner, _, inbox = read(place, channel)
-		local enough = owner and tonumber(string.match(owner, '%d+$')) <= free
+		local wants = tonumber(string.match(owner or '', '%d+$') or '') -- nil: the place is of a lock that had the name before
+		local enough = wants and wants <= free
 		if enough and publish(how, inbox, FREE) ~= 0 then
 			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: then whoever asks first takes them
 			return

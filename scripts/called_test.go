@@ -663,3 +663,18 @@ func TestWhoCannotBeCalled(t *testing.T) {
 		b.want(b.must("GET", one), "1", "the permits")
 	})
 }
+
+// A place that a lock of the same name has left in the line is not one that permits are enough for.
+// invariant: reply-says-what-redis-holds
+func TestAPlaceOfALockIsNotCalled(t *testing.T) {
+	onBoth(t, func(t *testing.T, b *box) {
+		for _, owner := range []string{bob + ":2:write", bob + ":2:r4nd0m"} {
+			b := b.fresh(t)
+			b.must("SET", one, "5")
+			b.must("ZADD", poolKeys[2], "1", owner+" 77", "2", cid+":3 1")
+			heard := b.listen(scripts.Inbox(channel, cid))
+			b.want(b.eval(scripts.AddPermits, poolKeys, "PUBLISH", 0, 1, 1, channel), "0", owner, ": the call")
+			b.want(b.said(scripts.Inbox(channel, cid), heard), "0", owner, ": the inbox")
+		}
+	})
+}

@@ -10,11 +10,13 @@ import "time"
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, give, addpermits), plus 2^32 for each place in line
 //	>= 0            so many permits taken, so much still to be counted down (take, look)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
+//	0               free (peek)
 //	-1              not this owner's (release, renew, confirm)
 //	-2              freed, but this user may not publish (release)
-//	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire)
+//	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire, peek)
 //	-k*(2^43)-(pttl+2)  the same, and a claim stands (k is 1, a fair lock) or a place in line (k is 1, plus 1 if the place is new, plus
-//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first)
+//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first). Of a simple lock those 2 say that
+//	                another than an engine has it, of whom nobody hears; k is 3 then also for an acquire without a place
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64
@@ -58,7 +60,7 @@ func (r Reply) Held() (ttl time.Duration, held bool) {
 type Place struct {
 	Stands  bool // there is one
 	New     bool // the acquire has left it: it did not stand before
-	Listens bool // it is the first, and is to listen to the lock's channel
+	Listens bool // it is the first, and is to listen to the lock's channel; of a simple lock: to ask by itself
 	Leads   bool // it is the first, of a semaphore
 }
 

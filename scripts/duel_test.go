@@ -18,7 +18,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("scripts.seed", 1, "the calls TestDuel makes")
-	callsFlag = flag.Int("scripts.calls", 0, "how many calls TestDuel makes; 0: 2000, or 300 with -short")
+	callsFlag = flag.Int("scripts.calls", 0, "how many calls TestDuel makes; 0: 3000, or 300 with -short")
 )
 
 // duel makes the same calls on redis-server and on miniredis, and compares answers and what stands afterwards.
@@ -35,7 +35,7 @@ type duel struct {
 func TestDuel(t *testing.T) {
 	n := *callsFlag
 	if n == 0 {
-		n = 2000
+		n = 3000
 		if testing.Short() {
 			n = 300
 		}
@@ -61,7 +61,7 @@ func TestDuel(t *testing.T) {
 	}
 	t.Logf("seed %d: %d calls", *seedFlag, n)
 	for _, s := range all { // with other seeds, one may have been out of luck
-		if n >= 2000 && *seedFlag == 1 && len(d.answers[s.Text]) < 2 {
+		if n >= 3000 && *seedFlag == 1 && len(d.answers[s.Text]) < 2 {
 			t.Errorf("%s answered always the same, if at all: %v", s.Name, d.answers[s.Text])
 		}
 	}

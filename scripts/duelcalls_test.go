@@ -15,7 +15,7 @@ import (
 // leases are far enough apart, and from now, that no call takes as long.
 var leases = []time.Duration{time.Hour, 3 * time.Hour, 9 * time.Hour}
 
-const engine1, engine2 = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+const engine1, engine2 = "11111111-1111-8111-8111-111111111111", "22222222-2222-8222-8222-222222222222"
 
 // call is a call in the making: keys and arguments are given name by name.
 type call struct {
@@ -93,7 +93,7 @@ func (c *call) each(give func(name string), behind ...func()) []string {
 
 // command is the next one.
 func (d *duel) command() []string {
-	kinds := []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits"}
+	kinds := []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits", "simple"}
 	kind := oneOf(d, kinds)
 	names := []string{"{" + kind + "}1", "{" + kind + "}2", kind + ":3"}
 	d.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -116,6 +116,8 @@ func (d *duel) command() []string {
 		return c.fair()
 	case "sem":
 		return c.counting(scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.DeletePermits)
+	case "simple":
+		return c.simple()
 	case "latch":
 		return c.counting(scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
 	default:
@@ -135,6 +137,7 @@ func (d *duel) outsider(name string) []string {
 		{"PERSIST", name}, {"PEXPIRE", name, "36000000"}, {"RPUSH", name, "x"}, {"HSET", name, "mode", "read"}, {"SADD", name, "x"},
 		{"DEL", scripts.FairQueue(name)}, {"SET", scripts.FairQueue(name), "x"}, {"SET", scripts.FairQueue(name), "x"}, {"RPUSH", scripts.FairQueue(name), "java:7"},
 		{"ZADD", scripts.FairDeadlines(name), longAfter, "java:7"}, {"ZADD", scripts.FairDeadlines(name), longAgo, "java:7"},
+		{"SET", name, "another's", "NX", "PX", "36000000"}, {"SET", name, ""},
 		{"SET", scripts.TokenKey(name), "4000000000000000"}, {"DEL", scripts.PermitsKey(name)}, {"ZADD", scripts.PermitsKey(name), "1", "0123456789abcdef"},
 	})
 }

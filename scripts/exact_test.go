@@ -42,6 +42,10 @@ var exactly = map[string]exact{
 	"join": {-frozenTTL - 2, "", -frozenTTL - 2}, "go back to the head": {-frozenTTL - 2, "", -frozenTTL - 2},
 	"release to the next of ours": {1 << 50, "", 1 << 50}, "release to nobody": {0, "", -1}, "leave": {0, "", 0},
 
+	"acquire simple": {1, "", 1}, "acquire simple again": {1, "", 1}, "acquire simple in line": {1, "", 1}, "acquire simple in line again": {1, "", 1},
+	"renew simple": {1, "", 1}, "confirm simple": {0, "", 0}, "adopt simple": {1, "", 1}, "adopt simple again": {1, "", 1}, "detach simple": {0, "", 0},
+	"release simple": {0, "", -1}, "release simple to the line": {0, "", -1}, "release simple from line": {0, "", -1},
+
 	"take in line": {2, "", 2}, "take too many in line": {-2 << 43, "", -2 << 43}, "take too many in line with a place for others": {-6 << 43, "", -6 << 43}, "take when another is called": {2, "", 2}, "give up a place": {0, "", 0}, // frozen it is a call to come
 	"give with a line": {1, "2", 0}, "add with a line": {1, "2", 0}, "set with a line": {1, "5", 1},
 	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
@@ -91,7 +95,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 	b := realBox(t)
 	heard := b.listen(nobody)
 	sharded, _ := b.listenSharded(nobody), b.listenSharded(nobody)
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			b := b.fresh(t)
 			if s.setup != nil {
@@ -135,7 +139,8 @@ var goesOn = []string{
 	"acquire again", "acquire in line again", "release to the line", "release from line", "renew", "confirm", "adopt again", "release",
 	"read again", "read again without its key", "write again", "renew a reader", "confirm a reader without its key", "release the last reader to the line", "release a writer to the line",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
-	"downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
+	"acquire simple again", "acquire simple in line again", "renew simple", "confirm simple", "adopt simple again", "release simple", "release simple to the line",
+	"release simple from line", "downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
 	"give", "give with a line", "give up a place", "give up a place for permits", "free permits with a line", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 	"take when another is called", "take too many in line with a place for others", // a place goes first, and behind that Redis allows writes
@@ -143,7 +148,7 @@ var goesOn = []string{
 
 func TestWhatKeepsAndFreesGoesOnAtMaxmemory(t *testing.T) {
 	b := realBox(t)
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		b := b.fresh(t)
 		if s.setup != nil {
 			s.setup(b)

@@ -31,7 +31,7 @@ var indifferent = []string{"leave", "take permits again"}
 // hold goes with the hold, whatever stands there: its name contains an owner id, which is used once.
 func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
 	b := realBox(t)
-	for of, scenes := range map[string][]scene{"hash": slices.Concat(lockScenes, rwScenes, fairScenes), "string": slices.Concat(countingScenes, permitScenes)} {
+	for of, scenes := range map[string][]scene{"hash": slices.Concat(lockScenes, rwScenes, fairScenes), "string": slices.Concat(countingScenes, permitScenes, simpleScenes)} {
 		for _, s := range scenes {
 			for _, key := range s.keys {
 				is := usual[key]
@@ -57,7 +57,8 @@ func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
 }
 
 // ofOwners are the scripts about an owner that should be there: where something else stands, the lock is not that owner's any more.
-var ofOwners = []string{"renew", "confirm", "detach", "release", "renew_read", "release_read", "release_read_from_line", "release_write", "release_write_from_line", "downgrade", "fair_release"}
+var ofOwners = []string{"renew", "confirm", "detach", "release", "renew_read", "release_read", "release_read_from_line", "release_write", "release_write_from_line", "downgrade", "fair_release",
+	"renew_simple", "confirm_simple", "detach_simple", "release_simple", "release_simple_from_line"}
 
 // foreign plays a scene with something else under a key, which the reply is to name.
 func (s *scene) foreign(t *testing.T, b *box, key, kind, named string) {

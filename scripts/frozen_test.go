@@ -36,7 +36,7 @@ local redis = setmetatable({
 var notAfterAt = map[string]int{
 	"acquire": 0, "acquire_in_line": 0, "acquire_fenced": 0, "adopt": 0, "acquire_read": 0, "acquire_write": 0, "fair_ask": 0, "take": 1, "give": 1, "add_permits": 1,
 	"set_permits": 1, "drain_permits": 1, "count_down": 1, "set_count": 1, "delete_count": 1, "permit_take": 1, "permit_free": 1,
-	"permit_add": 1, "permit_set": 1, "permit_delete": 1, "delete_permits": 1,
+	"acquire_simple": 0, "acquire_simple_in_line": 0, "adopt_simple": 0, "permit_add": 1, "permit_set": 1, "permit_delete": 1, "delete_permits": 1,
 }
 
 // What runs in the millisecond of its notAfter is in time, and a millisecond later it is late.
@@ -44,7 +44,7 @@ var notAfterAt = map[string]int{
 func TestNotAfterIsTheLastMillisecond(t *testing.T) {
 	b := realBox(t)
 	seen := make(map[string]bool)
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		at, has := notAfterAt[s.script.Name]
 		if !has {
 			continue

@@ -7,7 +7,7 @@ if VERB == 'inspect_simple' then
 	if type(owner) == 'table' then return { fault(owner, lock), 0, 0 } end
 	if type(ttl) == 'table' then return { fault(ttl, lock), 0, 0 } end
 	if not owner then return { 0, -2, 0 } end
-	if #owner > 1048576 then return { foreign(), 0, 0 } end -- an answer has a bound
+	if #owner > 1048576 then return { FAULT - 17, 0, 0 } end -- a string of another kind: an answer has a bound
 	return { 0, math.min(ttl, 4398046511104), 0, owner, '1' }
 end
 local n = call('HLEN', lock)

@@ -79,7 +79,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 			t.Fatalf("%q answered %s", command[2:], answer)
 		}
 	}
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		b := b.fresh(t)
 		if s.setup != nil {
 			s.setup(b)

@@ -23,7 +23,7 @@ func readsOf(s scripts.Script) []string {
 // A user who may not run a command that reads, or not on one of the keys, is told so, and no reply says more than what stands.
 func TestAReplyWithoutTheRightToReadIsTrue(t *testing.T) {
 	b := realBox(t)
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		for _, command := range readsOf(s.script) {
 			for _, key := range append(slices.Clone(s.keys), "") {
 				t.Run(s.name+", "+command+" "+key, func(t *testing.T) {

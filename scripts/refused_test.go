@@ -206,7 +206,7 @@ func (s *scene) play(t *testing.T, b *box, condition string, why scripts.Fault, 
 func TestAReplyNeverSaysMoreThanRedisHolds(t *testing.T) {
 	b := realBox(t)
 	reached := make(map[string]bool)
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		reached[s.script.Name] = true
 		t.Run(s.name, func(t *testing.T) {
 			writes := 0

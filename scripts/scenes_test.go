@@ -13,6 +13,11 @@ import (
 
 const half = 30 * time.Minute
 
+// scenes are those of all kinds.
+func scenes() []scene {
+	return slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes, simpleScenes)
+}
+
 // standing sets up a lock with fields and values.
 func standing(fields ...string) func(*box) {
 	return func(b *box) {

@@ -30,15 +30,15 @@ local function pass(lock, old, fresh, lease)
 	return made.ok and 0 or fault(made, lock)
 end
 
--- free frees a lock that its owner has, and gives it to the line.
-local function free(lock, line, at)
+-- free frees a lock that its owner has, and gives it to the line. If only one of their keys was there, it was the lock.
+local function free(lock, line, at, there)
 	local owner, channel, code = ARGV[at], ARGV[at + 1], VERB == 'release_simple_from_line' and ARGV[at + 3]
 	local mine, refused = owns(lock, owner)
 	if line and code then leave(line, owner, code, ARGV[1], channel) end
 	if not mine then return refused and lostor(refused, lock) or -1 end
 	local freed = call('DEL', lock)
 	if freed ~= 1 then return fault(freed, lock) end
-	return line and handOver(lock, line, ARGV[1], channel, owner, nil, tonumber(ARGV[at + 2])) or 0
+	return line and there ~= 1 and handOver(lock, line, ARGV[1], channel, owner, nil, tonumber(ARGV[at + 2])) or 0
 end
 
 local width = (renews or adopts) and 1 or 2
@@ -46,7 +46,7 @@ local n = #KEYS / width
 local lined = width == 2 and not none(KEYS, 2, 2)
 return each(n, function(i, there)
 	local lock, line = KEYS[width * (i - 1) + 1], lined and KEYS[2 * i]
-	if line == lock or there == 1 and not detaches then line = nil end -- it was the lock
+	if line == lock then line = nil end
 	if adopts then
 		local reply = pass(lock, ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1])
 		return reply == 0 and 1 or reply
@@ -55,7 +55,7 @@ return each(n, function(i, there)
 		if reply == 0 and line then tell(line, first(line), ARGV[1], ARGV[4 * i + 1], FREE) end
 		return reply
 	elseif not renews and not confirms then
-		return free(lock, line, (VERB == 'release_simple' and 3 or 4) * (i - 1) + 2)
+		return free(lock, line, (VERB == 'release_simple' and 3 or 4) * (i - 1) + 2, there)
 	end
 	local owner, lease = ARGV[i], ARGV[n + i] or ARGV[n + 1]
 	if confirms then owner, lease = ARGV[2 * i - 1], ARGV[2 * i] end

@@ -10,7 +10,7 @@ end
 -- outside reports whether the owner of a lock may be no engine that gives it to the line.
 local function outside(lock)
 	local owner = call('GET', lock)
-	return type(owner) == 'string' and not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:%w*$')
+	return type(owner) == 'string' and (#owner > 200 or not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:%w*$')) -- of a long one the pattern costs more
 end
 
 -- put makes an owner the owner of a free lock for GIFT, and reports whether it has.

@@ -52,7 +52,7 @@ func (b *box) later() {
 func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
 	b := unsavable(t)
 	for why, state := range states {
-		for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+		for _, s := range scenes() {
 			for _, ran := range []bool{false, true} {
 				t.Run(why.String()[:3]+": "+s.name+map[bool]string{true: ", again"}[ran], func(t *testing.T) {
 					b := b.fresh(t)
@@ -78,10 +78,10 @@ func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
 // confirming are the scenes of what counts with Options.Replicas when a WAIT says so.
 func confirming() []scene {
 	var some []scene
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		if slices.Contains([]string{
 			"acquire", "acquire_fenced", "renew", "confirm", "adopt", "acquire_read", "acquire_write", "renew_read", "downgrade", "fair_ask",
-			"fair_release", "take", "permit_take", "permit_renew",
+			"fair_release", "acquire_simple", "acquire_simple_in_line", "renew_simple", "confirm_simple", "adopt_simple", "take", "permit_take", "permit_renew",
 		}, s.script.Name) {
 			some = append(some, s)
 		}
@@ -163,6 +163,10 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 			b.must("ZADD", lineNames[1], fmt.Sprint(int64(1<<52)+b.serverMillis()), "since")
 			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
 		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
+		"EXISTS SET":         {"acquire simple", scripts.AcquireSimple, nil, names, []any{0, "me:1", hour}, nil},
+		"GET PEXPIRE":        {"renew simple", scripts.RenewSimple, simply("me:1"), names, []any{"me:1", hour}, nil},
+		"EXISTS GET DEL":     {"release simple", scripts.ReleaseSimple, simply("me:1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 100}, nil},
+		"EXISTS GET PEXPIRE": {"confirm simple", scripts.ConfirmSimple, simply("me:1"), lineNames[:2], []any{"me:1", hour}, nil},
 		"TIME LINDEX PTTL LINDEX LINDEX LINDEX HSET PEXPIRE LINDEX": {"ask for a free fair lock", scripts.FairAsk, nil, fairKeys, asking(1, "NEW", 1, 1), nil},
 	} {
 		b := b.fresh(t)

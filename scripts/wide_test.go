@@ -21,7 +21,7 @@ func TestAWideCallTouchesNoNameWhoseKeysMayBeApart(t *testing.T) {
 	number := strconv.Itoa(slot)
 	elsewhere := c.Nodes[1-slices.Index(c.Nodes, node)].MustDo("CLUSTER", "MYID").Text
 	tried := 0
-	for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes, countingScenes, permitScenes) {
+	for _, s := range scenes() {
 		if len(s.keys) == 1 || strings.HasPrefix(s.script.Name, "count") || s.script.Name == "permit_count" {
 			continue
 		}

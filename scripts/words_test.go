@@ -2,7 +2,6 @@ package scripts_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -55,8 +54,10 @@ func TestAnswersThatNobodyExpected(t *testing.T) {
 		{"release the last reader", "DEL", "0"}, {"release a reader beside another", "HDEL", "0"}, {"release a writer", "DEL", "0"},
 		{"release the last reader to the line", "DEL", "0"}, {"release a writer to the line", "DEL", "0"}, {"write in line", "PEXPIRE", "0"}, {"read in line", "PEXPIRE", "0"},
 		{"release a writer that reads", "HDEL", "0"}, {"downgrade", "HDEL", "0"}, {"ask for a free fair lock", "HSET", "0"},
+		{"acquire simple", "SET", "{}"}, {"acquire simple again", "PEXPIRE", "0"}, {"acquire simple in line", "SET", "{}"}, {"renew simple", "PEXPIRE", "0"},
+		{"confirm simple", "PEXPIRE", "0"}, {"adopt simple", "SET", "{}"}, {"detach simple", "SET", "{}"}, {"release simple", "DEL", "0"},
 	} {
-		for _, s := range slices.Concat(lockScenes, rwScenes, fairScenes) {
+		for _, s := range scenes() {
 			if s.name != c.name {
 				continue
 			}
