@@ -146,7 +146,7 @@ func (m *Mutex) state(t *operation, r rueidis.RedisResult) (_ State, owners []st
 		state, owners = m.view(state, fields)
 		return state, owners, mode, nil
 	}
-	state.set(m.e, fields[0])
+	state.set(m, fields[0])
 	return state, []string{state.Owner}, "", nil
 }
 
@@ -159,8 +159,8 @@ func (m *Mutex) view(state State, all fields) (State, []string) {
 			continue
 		}
 		writer := strings.HasSuffix(f.name, gate.WriterSuffix)
-		if writer == (m.kind == writeIndex) && (!state.Locked || !state.Ours && m.e.number(f.name) != 0) {
-			state.set(m.e, f)
+		if writer == (m.kind == writeIndex) && (!state.Locked || !state.Ours && m.number(f.name) != 0) {
+			state.set(m, f)
 		}
 		if writer {
 			owners = append([]string{f.name}, owners...)
@@ -193,11 +193,20 @@ func (fs fields) mode() string {
 }
 
 // set makes f the owner.
-func (s *State) set(e *Engine, f field) {
+func (s *State) set(m *Mutex, f field) {
 	s.Locked, s.Owner = true, f.name
 	s.OwnerID, _ = parseOwner(f.name)
 	s.Count, _ = strconv.Atoi(f.value)
-	s.Ours = e.number(f.name) != 0
+	s.Ours = m.number(f.name) != 0
+}
+
+// number is that of the engine. The owner of a simple lock, which others choose, is ours only if it is to the last byte.
+func (m *Mutex) number(owner string) uint64 {
+	n := m.e.number(owner)
+	if m.kind == simpleIndex && owner != string(gate.SimpleKind.AppendOwner(nil, m.e.uuid, m.e.salt, n)) {
+		return 0
+	}
+	return n
 }
 
 // ForceUnlock frees the owner that it finds, and no later one. False means that there was none. If the owner is a hold
@@ -233,7 +242,7 @@ func (m *Mutex) forceUnlock(ctx context.Context, meant func(owner string) bool) 
 			continue
 		}
 		_, err := t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
-			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.e.number(owner), ack)
+			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.number(owner), ack)
 		})
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrLost)) { // lost: it went away by itself
 			return freed, err
