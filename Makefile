@@ -14,7 +14,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ plain: prepare ## without it: all other tests, every call under every bound, and
 
 redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 	@.ci/redisson
+
+polyglot: prepare ## beside redis-py, node-redlock, redislock and redsync, briefly; needs Python, Node, and once PyPI and npm
+	@.ci/polyglot
 
 servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9" for some
 	@.ci/servers $(SERVERS)
@@ -175,3 +178,7 @@ release: ## is the last commit ready to be VERSION (v0.1.0)? Says what is missin
 interop: ## beside a real Redisson at length; VERSIONS="3.27.2 4.7.0" compares docs/JAVA.md with what these share
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \
 		.ci/redisson -v -count 1 -timeout 60m $(if $(VERSIONS),-run '^TestVersions$$')
+
+interop-simple: prepare ## beside redis-py, node-redlock, redislock and redsync at length, with versions and what each gets; 4 minutes
+	@# One at a time: shares are measured.
+	@CI=1 .ci/polyglot -v -count 1 -parallel 1 -args -at-length

@@ -42,10 +42,12 @@ func parseOwner(field string) (OwnerID, bool) {
 	return OwnerID{rest[:colon], number, write, detached}, err == nil
 }
 
-// number returns the number of a tenure of this engine, by its owner field; 0: the owner is another one, or detached.
+// number returns the number of a tenure of this engine, by its owner field; 0: the owner is another one, or detached. That of a simple lock,
+// which others choose, is this engine's only to the last byte.
 func (m *Mutex) number(owner string) uint64 {
 	id, ok := parseOwner(owner)
-	if !ok || id.Client != m.e.uuid || id.Detached || m.kind == simpleIndex && !strings.HasSuffix(owner, m.e.salt) {
+	simple := m.kind == simpleIndex && owner != string(gate.SimpleKind.AppendOwner(nil, m.e.uuid, m.e.salt, id.Number))
+	if !ok || id.Client != m.e.uuid || id.Detached || simple {
 		return 0
 	}
 	return id.Number

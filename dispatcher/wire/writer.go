@@ -73,7 +73,7 @@ func (w *Writer) owner(c *gate.Command, suffix string) {
 
 // released writes the owner that is to lose the name.
 func (w *Writer) released(c *gate.Command, suffix string) {
-	if owner := c.Args.Release().Owner; owner != "" {
+	if owner := c.Args.Release().Owner; owner != "" || c.ID == 0 { // of a simple lock it may be empty
 		w.string(owner)
 	} else {
 		w.owner(c, suffix)

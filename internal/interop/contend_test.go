@@ -221,13 +221,13 @@ func (f *fight) end(polls bool) {
 		if !ok {
 			f.t.Fatal(said)
 		}
-		if field(f.t, said, "violations") > 0 || field(f.t, said, "errors") > 0 || field(f.t, said, "sections")+field(f.t, said, "gaveUp") == 0 {
+		if Field(f.t, said, "violations") > 0 || Field(f.t, said, "errors") > 0 || Field(f.t, said, "sections")+Field(f.t, said, "gaveUp") == 0 {
 			f.t.Errorf("Redisson: %s", said)
 		}
 		if crew.adds {
-			total += field(f.t, said, "sections")
+			total += Field(f.t, said, "sections")
 		}
-		f.longest = max(f.longest, time.Duration(field(f.t, said, "maxWaitMs"))*time.Millisecond)
+		f.longest = max(f.longest, time.Duration(Field(f.t, said, "maxWaitMs"))*time.Millisecond)
 		f.said = append(f.said, said)
 		f.t.Logf("Redisson: %s", said)
 	}

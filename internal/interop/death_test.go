@@ -177,7 +177,7 @@ func startOurs(t *testing.T, server *redistest.Server) *Side {
 	t.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), oursAt+"="+server.Addr())
-	return start(t, command)
+	return Drive(t, command)
 }
 
 // serve is that process: it obeys until its input ends.

@@ -29,7 +29,7 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return start(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-jar", path}, args)...))
+	return Drive(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-jar", path}, args)...))
 }
 
 // startVersion starts a client of another version. missing: it has no such setting.

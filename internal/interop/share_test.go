@@ -54,12 +54,12 @@ func (r rivalry) run(t *testing.T, p *pair) {
 		return f.add(name)
 	})
 	f.end(true)
-	grants := field(t, f.said[0], "sections")
+	grants := Field(t, f.said[0], "sections")
 	all := grants + int64(f.entered)
 	if 3*grants*int64(r.threads+ourCallers) < all*int64(r.threads) {
 		t.Errorf("%d of %d callers had %d of %d grants", r.threads, r.threads+ourCallers, grants, all)
 	}
-	if waited := time.Duration(field(t, f.said[0], "maxWaitMs")) * time.Millisecond; r.longest > 0 && waited > r.longest {
+	if waited := time.Duration(Field(t, f.said[0], "maxWaitMs")) * time.Millisecond; r.longest > 0 && waited > r.longest {
 		t.Errorf("a thread of Redisson waited for %v", waited)
 	}
 }

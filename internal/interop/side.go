@@ -24,8 +24,8 @@ type Side struct {
 	tb testing.TB
 }
 
-// start runs a driver until the end of the test.
-func start(tb testing.TB, command *exec.Cmd) *Side {
+// Drive runs a driver until the end of the test.
+func Drive(tb testing.TB, command *exec.Cmd) *Side {
 	tb.Helper()
 	d, err := driver.New(command)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Side) Do(format string, args ...any) string {
 	return answer
 }
 
-// field reads one "name=value" of an answer.
-func field(tb testing.TB, answer, name string) int64 {
+// Field reads one "name=value" of an answer.
+func Field(tb testing.TB, answer, name string) int64 {
 	tb.Helper()
 	for _, word := range strings.Fields(answer) {
 		if value, found := strings.CutPrefix(word, name+"="); found {

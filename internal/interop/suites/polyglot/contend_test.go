@@ -1,0 +1,122 @@
+package polyglot
+
+import (
+	"flag"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/interop"
+	"github.com/wheellock/wheellock/internal/interop/driver"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+var atLength = flag.Bool("at-length", false, "fights that last longer, and shares beside 16 engines")
+
+// fightFor is how long parties contend.
+func fightFor() time.Duration {
+	if *atLength {
+		return 10 * time.Second
+	}
+	return 3 * time.Second
+}
+
+// party is who contends: of a library if theirs is not nil, else of ours.
+type party struct {
+	what    string
+	theirs  *interop.Side
+	ours    taker
+	callers int
+	counts
+	gaveUp error
+}
+
+// run has the parties contend, and finds that nobody was inside beside another.
+func (f fight) run(t *testing.T, on *redistest.Server, parties ...*party) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: on.Addr()})
+	defer client.Close()
+	var wg sync.WaitGroup
+	for _, p := range parties {
+		if p.theirs == nil {
+			wg.Go(func() { p.counts, p.gaveUp = f.fight(client, p.callers, p.ours) })
+			continue
+		}
+		answer := p.theirs.Start("contend %s %d %d %d %d", f.name, p.callers, f.lasts.Milliseconds(), f.inside.Milliseconds(), f.hold.Milliseconds())
+		wg.Go(func() {
+			said, ok := driver.Read(<-answer)
+			if !ok {
+				p.gaveUp = fmt.Errorf("%s", said)
+				return
+			}
+			p.sections, p.violations = int(interop.Field(t, said, "sections")), int(interop.Field(t, said, "violations"))
+			p.maxWait = time.Duration(interop.Field(t, said, "maxWaitMs")) * time.Millisecond
+		})
+	}
+	wg.Wait()
+	for _, p := range parties {
+		if p.gaveUp != nil || p.violations > 0 {
+			t.Errorf("%s: %d of %d times another was inside, %v", p.what, p.violations, p.sections, p.gaveUp)
+		}
+		t.Logf("%s: %d callers had it %d times in %v, and waited for up to %v", p.what, p.callers, p.sections, f.lasts, p.maxWait.Round(time.Millisecond))
+	}
+	if left := on.MustDo("GET", "inside:"+f.name).Text; left != "0" {
+		t.Errorf("%s are inside at the end", left)
+	}
+}
+
+// engines are so many, with a caller each.
+func engines(t *testing.T, on *redistest.Server, n int) (all []*party) {
+	for range n {
+		e := testkit.Connect(t, on.Addr(), patient)
+		all = append(all, &party{what: "an engine", callers: 1, ours: ours(func(name string) engine.Locker { return e.SimpleMutex(name) })})
+	}
+	return all
+}
+
+// TestContention: all libraries and two engines exclude each other, and all get in.
+func TestContention(t *testing.T) {
+	t.Parallel()
+	require(t)
+	server := redistest.Start(t)
+	parties := engines(t, server, 2)
+	for _, l := range libraries {
+		parties = append(parties, &party{what: l.name, callers: 2, theirs: l.process(t, server)})
+	}
+	fight{"contended", 2 * fightFor(), time.Millisecond, time.Minute}.run(t, server, parties...)
+	for _, p := range parties {
+		if p.sections == 0 {
+			t.Errorf("%s never had it", p.what)
+		}
+	}
+}
+
+// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like. docs/POLYGLOT.md has what
+// was measured, which is at least the half; a machine that is short of processors takes from the one side or the other.
+func TestPollersGetTheirShare(t *testing.T) {
+	beside(t, every, func(t *testing.T, p *pair) {
+		p.share(t, 2)
+		if *atLength {
+			p.share(t, 16)
+		}
+	})
+}
+
+func (p *pair) share(t *testing.T, n int) {
+	alone := &party{what: "its like", callers: n + 1, theirs: p.theirs}
+	f := fight{"alone", fightFor(), 5 * time.Millisecond, time.Minute}
+	f.run(t, p.server, alone)
+	one := &party{what: p.name, callers: 1, theirs: p.theirs}
+	f.name = "shared"
+	f.run(t, p.server, append(engines(t, p.server, n), one)...)
+	fair := float64(alone.sections) / float64(n+1)
+	t.Logf("SHARE %s beside %d engines: %d, %.0f beside its like, %.2f", p.name, n, one.sections, fair, float64(one.sections)/fair)
+	if float64(one.sections) < fair/4 {
+		t.Errorf("beside %d engines it had the lock %d times, and %.0f times beside its like", n, one.sections, fair)
+	}
+}

@@ -1,0 +1,82 @@
+// Obeys the commands of doc.go with node-redlock, of several servers by its quorum: driver.js PACKAGE URL...
+const fs = require("fs");
+const readline = require("readline");
+const Redis = require("ioredis");
+
+const [, , name, ...urls] = process.argv;
+const library = require(name);
+const Redlock = library.default || library;
+const version = JSON.parse(fs.readFileSync(`${__dirname}/node_modules/${name}/package.json`)).version;
+const clients = urls.map((url) => new Redis(url));
+const retryDelay = 200; // its default; with its jitter, which is one too, on average
+const redlock = new Redlock(clients, { retryCount: 0, retryDelay });
+redlock.on("error", () => {}).on("clientError", () => {}); // of every question in vain
+const held = {};
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function take(key, lease, wait) {
+  const retryCount = Math.ceil(wait / retryDelay);
+  try {
+    return await (redlock.acquireWithOptions // version 4
+      ? redlock.acquireWithOptions(key, lease, { retryCount })
+      : redlock.acquire([key], lease, { retryCount }));
+  } catch (error) {
+    if (["ExecutionError", "LockError"].includes(error.name)) return null; // others have it
+    throw error;
+  }
+}
+
+const release = (lock) => (lock.release || lock.unlock).call(lock);
+
+const verbs = {
+  async lock(key, lease, wait) {
+    const lock = await take(key, +lease, +wait);
+    if (lock) held[key] = { lock, lease: +lease };
+    return String(lock !== null);
+  },
+  async extend(key) {
+    held[key].lock = await held[key].lock.extend(held[key].lease);
+  },
+  async unlock(key) {
+    const { lock } = held[key];
+    delete held[key];
+    await release(lock);
+  },
+  async contend(key, callers, lasts, inside, lease) {
+    const end = Date.now() + +lasts;
+    let [sections, violations, maxWaitMs] = [0, 0, 0];
+    async function call() {
+      for (let began; (began = Date.now()) < end; sections++) {
+        let lock = await take(key, +lease, end - began);
+        maxWaitMs = Math.max(maxWaitMs, Date.now() - began);
+        if (!lock) return;
+        if ((await clients[0].incr("inside:" + key)) !== 1) violations++;
+        await sleep(+inside);
+        lock = await lock.extend(+lease);
+        await clients[0].decr("inside:" + key);
+        await release(lock);
+      }
+    }
+    await Promise.all(Array.from({ length: +callers }, call));
+    return `sections=${sections} violations=${violations} maxWaitMs=${maxWaitMs}`;
+  },
+};
+
+async function obey(line) {
+  const [number, verb, ...words] = line.split(" ");
+  let answer;
+  try {
+    answer = `ok ${(await verbs[verb](...words)) || ""}`.trim();
+  } catch (error) {
+    answer = `err ${error.name} ${error.message}`.replace(/\n/g, " ");
+  }
+  console.log(number, answer);
+}
+
+Promise.all(clients.map((client) => client.ping())).then(() => {
+  console.log(`ready node-redlock ${version}, ioredis ${require("ioredis/package.json").version}, Node ${process.version}`);
+  readline
+    .createInterface({ input: process.stdin })
+    .on("line", obey)
+    .on("close", () => process.exit());
+});

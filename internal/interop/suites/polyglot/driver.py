@@ -1,0 +1,82 @@
+"""Obeys the commands of doc.go with the Lock of redis-py: driver.py URL"""
+
+import platform
+import sys
+import threading
+import time
+
+import redis
+
+client = redis.Redis.from_url(sys.argv[1])
+held = {}
+said = threading.Lock()
+
+
+def take(name, lease, wait, token=None):
+    lock = client.lock(name, timeout=lease / 1000 or None, sleep=0.1, thread_local=False)
+    # It asks again only if the pause between two questions is over before its wait is.
+    return lock if lock.acquire(blocking=wait > 0, blocking_timeout=wait / 1000 if wait else None, token=token) else None
+
+
+def lock(name, lease, wait, token=None):
+    if token is not None:
+        text, times = token.split("*")
+        token = bytes.fromhex(text) * int(times)
+    taken = take(name, int(lease), int(wait), token)
+    if taken:
+        held[name] = taken
+    return "true" if taken else "false"
+
+
+def extend(name):
+    held[name].extend(held[name].timeout, replace_ttl=True)
+
+
+def unlock(name):
+    held.pop(name).release()
+
+
+def contend(name, callers, lasts, inside, lease):
+    counts = {"sections": 0, "violations": 0, "maxWaitMs": 0}
+    guard = threading.Lock()
+    end = time.monotonic() + int(lasts) / 1000
+
+    def call():
+        while (began := time.monotonic()) < end:
+            mine = take(name, int(lease), max(1, int((end - began) * 1000)))
+            waited = time.monotonic() - began
+            with guard:
+                counts["maxWaitMs"] = max(counts["maxWaitMs"], int(waited * 1000))
+            if not mine:
+                return
+            alone = client.incr("inside:" + name) == 1
+            time.sleep(int(inside) / 1000)
+            mine.extend(int(lease) / 1000, replace_ttl=True)
+            client.decr("inside:" + name)
+            mine.release()
+            with guard:
+                counts["sections"] += 1
+                counts["violations"] += not alone
+
+    all = [threading.Thread(target=call) for _ in range(int(callers))]
+    for thread in all:
+        thread.start()
+    for thread in all:
+        thread.join()
+    return " ".join(f"{key}={value}" for key, value in counts.items())
+
+
+def obey(number, verb, *words):
+    try:
+        answer = f"ok {verbs[verb](*words) or ''}".rstrip()
+    except Exception as error:
+        answer = f"err {type(error).__name__} {error}".replace("\n", " ")
+    with said:
+        print(number, answer, flush=True)
+
+
+verbs = {"lock": lock, "extend": extend, "unlock": unlock, "contend": contend}
+client.ping()
+print(f"ready redis-py {redis.__version__}, Python {platform.python_version()}", flush=True)
+for line in sys.stdin:
+    threading.Thread(target=obey, args=line.split(), daemon=True).start()
