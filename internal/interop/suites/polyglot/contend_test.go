@@ -96,7 +96,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like. docs/POLYGLOT.md has what
+// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like, briefly a tenth. docs/POLYGLOT.md has what
 // was measured, which is more than the half; a machine that is short of processors takes from the one side or the other.
 func TestPollersGetTheirShare(t *testing.T) {
 	beside(t, every, func(t *testing.T, p *pair) {
@@ -115,7 +115,11 @@ func (p *pair) share(t *testing.T, n int) {
 		fight{leases, fightFor(), 5 * time.Millisecond, time.Minute}.run(t, p.server, append(engines(t, p.server, n, fixed), one)...)
 		share := float64(one.sections) * float64(n+1) / float64(alone.sections)
 		t.Logf("SHARE %s beside %d engines, leases %s: %d, %d for %d of its like, %.1f", p.name, n, leases, one.sections, alone.sections, n+1, share)
-		if share < 0.25 {
+		least := 0.1
+		if *atLength {
+			least = 0.25
+		}
+		if share < least {
 			t.Errorf("beside %d engines, leases %s: %.2f", n, leases, share)
 		}
 	}
