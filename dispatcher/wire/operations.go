@@ -64,7 +64,7 @@ var words = map[string]word{
 	"leftCode":      func(w *Writer, c *gate.Command) { w.code(c.Args.Release().Code) },
 	"yields":        func(w *Writer, c *gate.Command) { w.number(c.Args.AcquireRead().Yields) },
 	"turn":          func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Turn.Milliseconds()) },
-	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.Release().Successor)) },
+	"successor":     func(w *Writer, c *gate.Command) { w.number(int64(c.Args.FairRelease().Successor)) },
 	"leaving":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },
 	"place":         func(w *Writer, c *gate.Command) { w.string(string(c.Args.FairAsk().Place)) },
 	"joining":       func(w *Writer, c *gate.Command) { w.number(c.Args.FairAsk().Joining) },
