@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
 // QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
@@ -37,6 +35,16 @@ type QuorumLock struct{ several }
 // Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
 // there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
 func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
+	return quorum(name, (*Engine).Mutex, engines)
+}
+
+// SimpleQuorum is Quorum of the SimpleMutexes of the name: its lock is that of redsync and node-redlock on the same servers.
+func SimpleQuorum(name string, engines ...*Engine) (*QuorumLock, error) {
+	return quorum(name, (*Engine).SimpleMutex, engines)
+}
+
+// quorum makes a QuorumLock of locks of this kind.
+func quorum(name string, lockOf func(*Engine, string) *Mutex, engines []*Engine) (*QuorumLock, error) {
 	if len(engines) == 0 {
 		return nil, invalid("a QuorumLock on no servers")
 	}
@@ -48,10 +56,11 @@ func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 		if slices.ContainsFunc(engines[:i], e.onServerOf) {
 			return nil, invalid("a QuorumLock with two engines on the same server")
 		}
-		if _, err := e.key(name, gate.MutexKind); err != nil {
+		m := lockOf(e, name)
+		if _, err := e.key(name, m.kind.machine()); err != nil {
 			return nil, err
 		}
-		members = append(members, e.Mutex(name))
+		members = append(members, m)
 	}
 	return &QuorumLock{several{handle{engines[0], name, quorumIndex}, members, len(engines)/2 + 1, (*compositeCall).askInTurn}}, nil
 }

@@ -222,6 +222,7 @@ local function handOver(lock, line, how, channel, left, message, turn)
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
 		end
 		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
+		if not message and first(line) then return 1 + PLACE * places(line) end -- it is told, and pollers are not: the line's turn goes on
 		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
 	end
 	local heard = publish(free, channel, message)

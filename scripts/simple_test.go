@@ -367,7 +367,7 @@ func TestSimpleLine(t *testing.T) {
 			b := held(t, annOwner)
 			heard := b.listen(inbox(bob))
 			b.standsSimple(bobOwner, -secret)
-			b.want(b.freesSimple(annOwner, time.Minute), waiting(0, 1), "the release")
+			b.want(b.freesSimple(annOwner, time.Minute), waiting(1, 1), "the release")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 			b.want(b.said(inbox(bob), heard), "0", "the inbox")
 			if got := b.standsSimple(bobOwner, -secret); got != 1 {

@@ -159,7 +159,11 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
 		r := l.ownRivals()
-		r.standing, r.keep = true, now+l.pauseInLine()+l.cfg.firstYield()
+		pause := l.pauseInLine()
+		if c.Reply > 0 { // it was told to ask at once, also if it polls
+			pause = l.cfg.firstYield()
+		}
+		r.standing, r.keep = true, now+pause+l.cfg.firstYield()
 		r.turns.began = 0
 		l.askFrom(r.keep)
 	case gave: // this process goes to the end of the line

@@ -70,11 +70,11 @@ func (f fight) run(t *testing.T, on *redistest.Server, parties ...*party) {
 	}
 }
 
-// engines are so many, with a caller each.
-func engines(t *testing.T, on *redistest.Server, n int) (all []*party) {
+// engines are so many, with a caller each, whose leases are fixed or renewed.
+func engines(t *testing.T, on *redistest.Server, n int, fixed bool) (all []*party) {
 	for range n {
 		e := testkit.Connect(t, on.Addr(), patient)
-		all = append(all, &party{what: "an engine", callers: 1, ours: ours(func(name string) engine.Locker { return e.SimpleMutex(name) })})
+		all = append(all, &party{what: "an engine", callers: 1, ours: ours(fixed, func(name string) engine.Locker { return e.SimpleMutex(name) })})
 	}
 	return all
 }
@@ -84,7 +84,7 @@ func TestContention(t *testing.T) {
 	t.Parallel()
 	require(t)
 	server := redistest.Start(t)
-	parties := engines(t, server, 2)
+	parties := engines(t, server, 2, false)
 	for _, l := range libraries {
 		parties = append(parties, &party{what: l.name, callers: 2, theirs: l.process(t, server)})
 	}
@@ -96,8 +96,8 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like. docs/POLYGLOT.md has what
-// was measured, which is at least the half; a machine that is short of processors takes from the one side or the other.
+// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like, briefly a tenth. docs/POLYGLOT.md has what
+// was measured, which is more than the half; a machine that is short of processors takes from the one side or the other.
 func TestPollersGetTheirShare(t *testing.T) {
 	beside(t, every, func(t *testing.T, p *pair) {
 		p.share(t, 2)
@@ -109,14 +109,18 @@ func TestPollersGetTheirShare(t *testing.T) {
 
 func (p *pair) share(t *testing.T, n int) {
 	alone := &party{what: "its like", callers: n + 1, theirs: p.theirs}
-	f := fight{"alone", fightFor(), 5 * time.Millisecond, time.Minute}
-	f.run(t, p.server, alone)
-	one := &party{what: p.name, callers: 1, theirs: p.theirs}
-	f.name = "shared"
-	f.run(t, p.server, append(engines(t, p.server, n), one)...)
-	fair := float64(alone.sections) / float64(n+1)
-	t.Logf("SHARE %s beside %d engines: %d, %.0f beside its like, %.2f", p.name, n, one.sections, fair, float64(one.sections)/fair)
-	if float64(one.sections) < fair/4 {
-		t.Errorf("beside %d engines it had the lock %d times, and %.0f times beside its like", n, one.sections, fair)
+	fight{"alone", fightFor(), 5 * time.Millisecond, time.Minute}.run(t, p.server, alone)
+	for leases, fixed := range map[string]bool{"renewed": false, "fixed": true} {
+		one := &party{what: p.name, callers: 1, theirs: p.theirs}
+		fight{leases, fightFor(), 5 * time.Millisecond, time.Minute}.run(t, p.server, append(engines(t, p.server, n, fixed), one)...)
+		share := float64(one.sections) * float64(n+1) / float64(alone.sections)
+		t.Logf("SHARE %s beside %d engines, leases %s: %d, %d for %d of its like, %.1f", p.name, n, leases, one.sections, alone.sections, n+1, share)
+		least := 0.1
+		if *atLength {
+			least = 0.25
+		}
+		if share < least {
+			t.Errorf("beside %d engines, leases %s: %.2f", n, leases, share)
+		}
 	}
 }

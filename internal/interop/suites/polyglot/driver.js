@@ -1,4 +1,5 @@
 // Obeys the commands of doc.go with node-redlock, of several servers by its quorum: driver.js PACKAGE URL...
+const { once } = require("events");
 const fs = require("fs");
 const readline = require("readline");
 const Redis = require("ioredis");
@@ -7,7 +8,8 @@ const [, , name, ...urls] = process.argv;
 const library = require(name);
 const Redlock = library.default || library;
 const version = JSON.parse(fs.readFileSync(`${__dirname}/node_modules/${name}/package.json`)).version;
-const clients = urls.map((url) => new Redis(url));
+// A server that is gone refuses at once, as one of a quorum should.
+const clients = urls.map((url) => new Redis(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false }));
 const retryDelay = 200; // its default; with its jitter, which is one too, on average
 const redlock = new Redlock(clients, { retryCount: 0, retryDelay });
 redlock.on("error", () => {}).on("clientError", () => {}); // of every question in vain
@@ -73,7 +75,8 @@ async function obey(line) {
   console.log(number, answer);
 }
 
-Promise.all(clients.map((client) => client.ping())).then(() => {
+for (const client of clients) client.on("error", () => {}); // what it says of a server that is gone
+Promise.all(clients.map((client) => once(client, "ready"))).then(() => {
   console.log(`ready node-redlock ${version}, ioredis ${require("ioredis/package.json").version}, Node ${process.version}`);
   readline
     .createInterface({ input: process.stdin })

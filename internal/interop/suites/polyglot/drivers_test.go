@@ -104,11 +104,11 @@ func done(call func(context.Context) (bool, error)) func(context.Context) error 
 	}
 }
 
-// ours takes locks of an engine; a lease of 0 is renewed.
-func ours(lockOf func(name string) engine.Locker) taker {
+// ours takes locks of an engine, which are renewed if fixed is false or lease is 0.
+func ours(fixed bool, lockOf func(name string) engine.Locker) taker {
 	return func(name string, lease, wait time.Duration, _ string) (*held, error) {
 		opts := []engine.LockOption{engine.WithWait(wait)}
-		if lease > 0 {
+		if fixed && lease > 0 {
 			opts = append(opts, engine.WithLease(lease))
 		}
 		h, err := lockOf(name).Lock(context.Background(), opts...)
@@ -117,7 +117,12 @@ func ours(lockOf func(name string) engine.Locker) taker {
 		} else if err != nil {
 			return nil, err
 		}
-		extend := func(ctx context.Context) error { return h.Extend(ctx, lease) }
+		extend := func(ctx context.Context) error {
+			if !fixed {
+				return h.Err()
+			}
+			return h.Extend(ctx, lease)
+		}
 		return &held{extend, h.Unlock}, nil
 	}
 }
@@ -141,7 +146,7 @@ func serve(name string, urls []string) {
 		e, err := engine.Open(context.Background(), engine.Options{
 			Redis: rueidis.ClientOption{InitAddress: []string{clients[0].Options().Addr}}, Lease: lease, AnswerTimeout: -1})
 		must(err)
-		take = ours(func(name string) engine.Locker { return e.SimpleMutex(name) })
+		take = ours(false, func(name string) engine.Locker { return e.SimpleMutex(name) })
 	}
 	s := &server{clients[0], take, sync.Map{}}
 	fmt.Println("ready", ready)

@@ -154,6 +154,31 @@ func (f *fleet) awaitTurns() {
 	})
 }
 
+// simply is the version that takes the lock of redsync and redislock itself: before and after may run beside each other.
+func simply(ctx context.Context, e *engine.Engine, restock work) error {
+	return engine.Do(ctx, e.SimpleMutex("stock:7"), func(ctx context.Context, _ *engine.Hold) error {
+		return restock(ctx) // ctx ends if the lock is lost
+	})
+}
+
+func trySimply(ctx context.Context, e *engine.Engine, restock work) error {
+	hold, err := e.SimpleMutex("stock:7").TryLock(ctx)
+	if errors.Is(err, engine.ErrHeld) {
+		return nil // another process restocks
+	} else if err != nil {
+		return err
+	}
+	defer hold.Unlock(ctx)
+	return restock(hold.Context(ctx)) // this context ends if the lock is lost
+}
+
+// simplyBoth is on the way from a SimpleMutex to a Mutex.
+func simplyBoth(ctx context.Context, e *engine.Engine, restock work) error {
+	return engine.Do(ctx, e.SimpleMutex("stock:7"), func(ctx context.Context, _ *engine.Hold) error {
+		return after(ctx, e, restock)
+	})
+}
+
 var libraries = map[string]func(*testing.T, string) versions{
 	"redsync": redsyncFleet, "redislock": redislockFleet, "rueidislock": rueidislockFleet,
 	"redsync, trying": redsyncTryFleet, "redislock, trying": redislockTryFleet, "rueidislock, trying": rueidislockTryFleet,
@@ -173,6 +198,37 @@ func TestTwoSteps(t *testing.T) {
 				t.Errorf("%d times two were in the critical section", f.overlaps.Load())
 			}
 			t.Logf("turns of before, both and after: %d, %d, %d", f.turns[0].Load(), f.turns[1].Load(), f.turns[2].Load())
+		})
+	}
+}
+
+// In one step to a SimpleMutex, too, and on from there to a Mutex in two.
+func TestOneStepToASimpleMutex(t *testing.T) {
+	t.Parallel()
+	in := func(from func(*testing.T, string) versions, next, last version) func(*testing.T, string) versions {
+		return func(t *testing.T, addr string) versions {
+			old := from(t, addr)
+			return versions{old.before, next, last}
+		}
+	}
+	simple := func(*testing.T, string) versions { return versions{before: simply} }
+	for name, from := range map[string]func(*testing.T, string) versions{
+		"redsync": in(redsyncFleet, simply, nil), "redislock": in(redislockFleet, simply, nil),
+		"redsync, trying": in(redsyncTryFleet, trySimply, nil), "redislock, trying": in(redislockTryFleet, trySimply, nil),
+		"on to a Mutex": in(simple, simplyBoth, after),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, from)
+			f.awaitTurns()
+			f.deploy(both)
+			if f.processes[0].runs[afterwards] != nil {
+				f.deploy(afterwards)
+			}
+			if f.overlaps.Load() != 0 {
+				t.Errorf("%d times two were in the critical section", f.overlaps.Load())
+			}
+			t.Logf("turns: %d, %d, %d", f.turns[0].Load(), f.turns[1].Load(), f.turns[2].Load())
 		})
 	}
 }
