@@ -340,6 +340,15 @@ func TestCalls(t *testing.T) {
 			q.want(heard(), "0", "the inbox")
 			q.stand("c1 d2") // who wants more was not asked whether it lives
 		})
+		t.Run("who is the first when the dead have gone is told so", func(t *testing.T) {
+			q := fresh(t, 0)
+			q.asks(bob, 1, 1)
+			heard := q.hears(ann)
+			q.asks(ann, 3, 3)
+			q.gives(1)
+			q.want(heard(), "1", "the inbox")
+			q.stand("a3")
+		})
 		t.Run("only the dead stand", func(t *testing.T) {
 			q := fresh(t, 0)
 			for _, dead := range []string{ann, bob, cid} {
@@ -382,6 +391,8 @@ func TestCalls(t *testing.T) {
 			q.isRefused(ann, 1, 1, scripts.Place{Stands: true, Leads: true})
 			q.stand("a1 b1")
 			q.want(q.must("ZSCORE", permitLine, permitPlace(ann, 1)), "0", "the score")
+			q.isRefused(bob, 1, 1, scripts.Place{Stands: true})
+			q.stand("a1 b1")
 		})
 		t.Run("an added number that is still less than none calls nobody", func(t *testing.T) {
 			q := fresh(t, -5)
@@ -656,6 +667,15 @@ func TestWhoCannotBeCalled(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a place that is changed while ZADD is refused", func(t *testing.T) {
+		b, _ := lined(t)
+		b.must("ZADD", permitLine, "2", permitPlace(bob, 1))
+		ask := answering(scripts.Take, "ZADD", refusal(scripts.NoPerm))
+		reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "2x1,", 1, semaphoreChannel)))
+		if reply.Place().Stands || len(b.inLine()) != 1 {
+			t.Errorf("answered %d: %+v; in line stand %q", reply, reply.Place(), b.inLine())
+		}
+	})
 	t.Run("a release without the right to TIME", func(t *testing.T) {
 		b, _ := lined(t)
 		user := b.limited(t, "&*", "~*", "+@all", "-time")

@@ -135,12 +135,14 @@ local function forget(line, owner, code)
 	return call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: who is given a lock in vain gives it back
 end
 
--- leave does that for an owner that has given up. The place behind the first one is then the first, and asks what it is to do.
+-- leave does that for an owner that has given up, and answers what forget does. The place behind the first one is then the first, and asks
+-- what it is to do.
 local function leave(line, owner, code, how, channel)
 	local led = first(line)
-	forget(line, owner, code)
+	local left = forget(line, owner, code)
 	local leads = first(line)
 	if leads ~= led then tell(line, leads, how, channel, FREE) end
+	return left
 end
 
 -- put makes an owner the owner of a free lock for GIFT, and reports whether it has.

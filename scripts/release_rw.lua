@@ -22,10 +22,10 @@ return each(#KEYS / keys, function(i, there)
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, channel = KEYS[k + 1], lined and KEYS[k + 2], KEYS[k + 3], ARGV[a + 1], ARGV[a + 2]
 	if line == lock then line = nil end
-	if line and leaves then leave(line, owner, reads and READER or ARGV[a + 3], how, channel) end
+	local forgot = line and leaves and leave(line, owner, reads and READER or ARGV[a + 3], how, channel)
 	local count = call('HGET', lock, owner)
 	if type(count) == 'table' then return lostor(count, lock) end
-	if not count then return -1 end
+	if not count then return type(forgot) == 'table' and lostor(forgot, line) or -1 end -- nothing else here is a write
 	if there == 1 then line = nil end -- it was the lock
 	local fields = call('HLEN', lock)
 	if type(fields) == 'table' then return fault(fields, lock) end

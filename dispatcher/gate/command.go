@@ -82,29 +82,25 @@ type Args struct {
 	n      int64
 }
 
-// ReleaseArgs are those of every release: of mutexes, readers, writers and fair locks.
+// ReleaseArgs are those of every release: of mutexes, simple locks, readers, writers and fair locks.
 type ReleaseArgs struct {
-	Owner     string // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
-	Code      int64  // the code of the place that is given up; 0: there is none
-	Successor uint64 // FairRelease: the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
+	Owner string        // the owner field to release when it is not one of this engine; else empty, and the command's ID says which
+	Code  int64         // the code of the place that is given up; 0: there is none
+	Turn  time.Duration // of a simple lock: how long engines keep it between two pauses for others
 }
 
-func (r ReleaseArgs) Args() Args { return Args{text: r.Owner, number: r.Successor, n: r.Code} }
+func (r ReleaseArgs) Args() Args { return Args{text: r.Owner, n: r.Code, number: uint64(r.Turn)} }
 func (a Args) Release() ReleaseArgs {
-	return ReleaseArgs{Owner: a.text, Code: a.n, Successor: a.number}
+	return ReleaseArgs{Owner: a.text, Code: a.n, Turn: time.Duration(a.number)}
 }
 
-// SimpleReleaseArgs are those of the releases of simple locks: the first two of ReleaseArgs, and a turn.
-type SimpleReleaseArgs struct {
-	Owner string
-	Code  int64
-	Turn  time.Duration // how long engines keep the lock between two pauses for others
+// FairReleaseArgs are those of a FairRelease that has a successor. Of one that has none, they are ReleaseArgs.
+type FairReleaseArgs struct {
+	Successor uint64 // the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
 }
 
-func (s SimpleReleaseArgs) Args() Args { return Args{text: s.Owner, number: uint64(s.Turn), n: s.Code} }
-func (a Args) SimpleRelease() SimpleReleaseArgs {
-	return SimpleReleaseArgs{Owner: a.text, Code: a.n, Turn: time.Duration(a.number)}
-}
+func (f FairReleaseArgs) Args() Args        { return Args{number: f.Successor} }
+func (a Args) FairRelease() FairReleaseArgs { return FairReleaseArgs{Successor: a.number} }
 
 // PlaceArgs are those of the acquires that may get a place in line.
 type PlaceArgs struct {

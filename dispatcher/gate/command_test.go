@@ -9,13 +9,13 @@ import (
 
 // What a machine packs into the arguments of a command, dispatcher/wire unpacks.
 func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
-	for _, a := range []ReleaseArgs{{}, {Owner: "java:1"}, {Successor: 7}, {Code: 1 << 62}} {
+	for _, a := range []ReleaseArgs{{}, {Owner: "java:1"}, {Turn: time.Second}, {Owner: "token", Code: 1 << 62, Turn: 1}} {
 		if got := a.Args().Release(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}
-	if a := (SimpleReleaseArgs{"java:1", 1 << 62, time.Second}); a.Args().SimpleRelease() != a {
-		t.Errorf("%+v is read as %+v", a, a.Args().SimpleRelease())
+	if a := (FairReleaseArgs{Successor: 7}); a.Args().FairRelease() != a {
+		t.Errorf("%+v is read as %+v", a, a.Args().FairRelease())
 	}
 	for _, a := range []AcquireReadArgs{{}, {Yields: YieldsToNobody}, {Code: -1, Yields: YieldsInLine}, {Yields: 1}} {
 		if got := a.Args().AcquireRead(); got != a {

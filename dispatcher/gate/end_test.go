@@ -9,7 +9,7 @@ import (
 // Invariant: at the end everybody who waits for an answer is answered. A force-unlock that was not sent, or whose answer
 // has not come, is no exception.
 func TestEndAnswersForceUnlock(t *testing.T) {
-	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, FairKind, RWKind} {
+	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, SimpleKind, FairKind, RWKind} {
 		for _, other := range []bool{false, true} {
 			t.Run(fmt.Sprintf("kind %d, behind another %t", kind, other), func(t *testing.T) {
 				c := NewEntry("stock:7", kind, &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"})

@@ -128,7 +128,7 @@ func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Eff
 func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	w := l.contest.queue.head
 	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
-		c.Args, c.Lease = ReleaseArgs{Successor: w.place}.Args(), w.Lease
+		c.Args, c.Lease = FairReleaseArgs{Successor: w.place}.Args(), w.Lease
 	}
 }
 
@@ -138,7 +138,7 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	l.contest.acks.settle(Outcome{})
 	l.trackOrphan(g, c.Sent)
 	suspected := g.suspected // while the release was on its way
-	g.ask(c.Args.Release().Successor, c.Lease, false, true)
+	g.ask(c.Args.FairRelease().Successor, c.Lease, false, true)
 	g.phase, g.suspected = ours, suspected
 	f.noteUnsure(now, &g.Tenure)
 	g.confirm(now, c, l.cfg)

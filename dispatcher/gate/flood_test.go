@@ -43,9 +43,9 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	held := func(now Time) func(*Command) {
 		return func(c *Command) {
 			switch c.Op {
-			case AcquireRead, AcquireWrite, Acquire, AcquireFenced, FairAsk:
+			case AcquireRead, AcquireWrite, Acquire, AcquireFenced, AcquireSimple, FairAsk:
 				c.Reply = scripts.Reply(-(lease - now).Milliseconds() - 2) // the same owner all the time
-			case AcquireInLine, AcquireWriteInLine:
+			case AcquireInLine, AcquireWriteInLine, AcquireSimpleInLine:
 				c.Reply = scripts.Reply(-1<<43 - (lease - now).Milliseconds() - 2)
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
@@ -60,10 +60,10 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 		answer func(Time) func(*Command)
 		reads  bool
 	}{
-		"a mutex that another owner has": {MutexKind, held, false}, "a fenced mutex": {FencedKind, held, false}, "a fair mutex": {FairKind, held, false},
+		"a mutex that another owner has": {MutexKind, held, false}, "a fenced mutex": {FencedKind, held, false}, "a simple mutex": {SimpleKind, held, false}, "a fair mutex": {FairKind, held, false},
 		"a reader": {RWKind, held, true}, "a writer": {RWKind, held, false},
 		"a semaphore": {SemaphoreKind, held, false}, "permits": {PermitKind, held, false}, "a latch": {LatchKind, held, false},
-		"a mutex of ours": {MutexKind, ours, false}, "a fair mutex of ours": {FairKind, ours, false},
+		"a mutex of ours": {MutexKind, ours, false}, "a simple mutex of ours": {SimpleKind, ours, false}, "a fair mutex of ours": {FairKind, ours, false},
 		"a reader of ours": {RWKind, ours, true}, "a writer of ours": {RWKind, ours, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -227,14 +227,14 @@ func (l *Lock) releaseOp(write, inLine bool) Op {
 
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
 func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
-	code := int64(0)
+	a := ReleaseArgs{Owner: owner}
 	if inLine {
-		code = l.placeCode(id)
+		a.Code = l.placeCode(id)
 	}
 	if l.Kind == SimpleKind {
-		return SimpleReleaseArgs{owner, code, l.contest.rivals.turns.length(now, id)}.Args()
+		a.Turn = l.contest.rivals.turns.length(now, id)
 	}
-	return ReleaseArgs{Owner: owner, Code: code}.Args()
+	return a.Args()
 }
 
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.

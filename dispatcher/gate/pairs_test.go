@@ -75,6 +75,7 @@ var benchmarkKinds = []struct {
 	{"fenced", FencedKind, []Op{AcquireFenced, Release, Confirm, Renew}},
 	{"fair", FairKind, []Op{FairAsk, FairRelease, FairLeave, Renew}},
 	{"write", RWKind, []Op{AcquireWrite, ReleaseWrite, ConfirmWrite, RenewWrite}},
+	{"simple", SimpleKind, []Op{AcquireSimple, ReleaseSimple, ConfirmSimple, RenewSimple}},
 	{"permit", PermitKind, []Op{PermitTake, PermitFree, PermitRenew}},
 }
 
@@ -101,7 +102,7 @@ func BenchmarkPair(b *testing.B) {
 
 // BenchmarkHandoff is an unlock for which a caller waits; the one that unlocked asks again.
 func BenchmarkHandoff(b *testing.B) {
-	for _, k := range benchmarkKinds[:4] {
+	for _, k := range benchmarkKinds[:5] {
 		b.Run(k.name, func(b *testing.B) {
 			s, in, out := newInstantServer(k.kind), &pairUser{}, &pairUser{}
 			for in.ask(s); !in.granted; {

@@ -226,6 +226,9 @@ func (p *process) force(name string) *ack {
 			id = n
 		}
 	}
+	if k, _ := p.world.redis.key(name); k.value != "" {
+		owner = k.value
+	}
 	a := &ack{world: p.world}
 	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.(Forcible).Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
 	return a

@@ -23,10 +23,11 @@ type redis struct {
 	seen  int
 }
 
-// lockKey is the key of a mutex: alive at until, the server's milliseconds, and gone one later.
+// lockKey is the key of a mutex or a simple lock: alive at until, the server's milliseconds, and gone one later.
 type lockKey struct {
-	owner string
+	owner string // of a simple lock of ours without the : before its salt, which is empty
 	until int64
+	value string // of a simple lock; else empty
 }
 
 // hearer hears the messages of a channel.
@@ -109,9 +110,9 @@ func (r *redis) standing() map[string]lockKey {
 	for _, key := range r.Keys() {
 		until := r.Do("PEXPIRETIME", key).Int
 		if owners := r.Do("HKEYS", key).Array; len(owners) == 1 {
-			r.locks[key] = lockKey{owners[0].Str, until}
-		} else if value := r.Do("GET", key); value.Kind == redismodel.Str { // a simple lock; its salt is empty
-			r.locks[key] = lockKey{strings.TrimSuffix(value.Str, ":"), until}
+			r.locks[key] = lockKey{owner: owners[0].Str, until: until}
+		} else if value := r.Do("GET", key); value.Kind == redismodel.Str {
+			r.locks[key] = lockKey{strings.TrimSuffix(value.Str, ":"), until, value.Str}
 		}
 	}
 	return r.locks

@@ -198,7 +198,7 @@ func (p *process) checkKey(name string) {
 	}
 	id, _ := strconv.ParseUint(digits, 10, 64)
 	for _, sent := range p.outbox {
-		if sent.Entry.Name == name && (sent.ID == id || sent.Op == FairRelease && sent.Args.Release().Successor == id) {
+		if sent.Entry.Name == name && (sent.ID == id || sent.Op == FairRelease && sent.Args.FairRelease().Successor == id) {
 			return
 		}
 	}

@@ -236,6 +236,8 @@ func sentAs(c *Command) string {
 		text += fmt.Sprintf(" yields to others than %d", args.Yields)
 	case c.Op == AcquireRead && args.Yields == YieldsToNobody:
 		text += " yields to nobody"
+	case c.Op == ReleaseSimple || c.Op == ReleaseSimpleFromLine:
+		text += " turn " + rounded(c.Args.Release().Turn)
 	case c.Op != AcquireRead && c.Args.number != 0:
 		text += fmt.Sprintf(" next %d", c.Args.number)
 	}

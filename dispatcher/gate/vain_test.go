@@ -227,7 +227,7 @@ func TestALinkThatIsThereAgainIsAskedAtOnce(t *testing.T) {
 
 // A renewal that fails is tried again several times within what is left of the lease, however short or long it is.
 func TestARenewalIsTriedSeveralTimesWithinItsLease(t *testing.T) {
-	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, FairKind, PermitKind, RWKind} {
+	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, SimpleKind, FairKind, PermitKind, RWKind} {
 		for _, lease := range []time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute} {
 			for illName, ill := range ills {
 				t.Run(fmt.Sprintf("%s/%s/%v", illName, kindNames[kind], lease), func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestARenewalIsTriedSeveralTimesWithinItsLease(t *testing.T) {
 						b.run(time.Millisecond)
 					}
 					most := 0
-					for _, op := range []Op{Renew, RenewRead, PermitRenew} {
+					for _, op := range []Op{Renew, RenewRead, RenewSimple, PermitRenew} {
 						most = max(most, len(b.sent[op]))
 					}
 					if most < 5 && u.over {
@@ -254,7 +254,7 @@ func TestARenewalIsTriedSeveralTimesWithinItsLease(t *testing.T) {
 
 // A re-entry that needs more of the lease than there is waits for a renewal. Who asks once is told when that is refused.
 func TestATryToReenterIsToldThatTheRenewalWasRefused(t *testing.T) {
-	for _, kind := range []Kind{MutexKind, FencedKind, FairKind, RWKind} {
+	for _, kind := range []Kind{MutexKind, FencedKind, SimpleKind, FairKind, RWKind} {
 		for _, illName := range []string{"READONLY", "NOREPLICAS", "LOADING", "lost", "alone"} {
 			t.Run(kindNames[kind]+"/"+illName, func(t *testing.T) {
 				b := newBench(t, kind, time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
+var settings = Settings{UUID: "11111111-2222-4333-8444-555555555555", Salt: "r4nd0m", Publish: "PUBLISH", FenceTTL: time.Hour, FairWaiterLease: time.Minute}
 
 // invariant: change-has-one-effect, reply-says-what-redis-holds
 func TestWriter(t *testing.T) {
@@ -132,7 +132,7 @@ func TestEveryOperationIsWritten(t *testing.T) {
 func TestALineIsNamedWhereThereIsOne(t *testing.T) {
 	e := NewEncoder(settings)
 	for op := gate.None + 1; op < gate.Ops; op++ {
-		for _, kind := range []gate.Kind{gate.MutexKind, gate.FencedKind, gate.SpinKind, gate.RWKind, gate.SemaphoreKind, gate.PermitKind, gate.LatchKind} {
+		for _, kind := range []gate.Kind{gate.MutexKind, gate.FencedKind, gate.SpinKind, gate.RWKind, gate.SimpleKind, gate.FairKind, gate.SemaphoreKind, gate.PermitKind, gate.LatchKind} {
 			for _, lineless := range []bool{false, true} {
 				c := gate.Command{Op: op, ID: 5, Args: argsOf(op), Entry: &gate.Entry{Name: stock, Kind: kind}}
 				_, keys, _ := e.Encode(&c, lineless, time.Second)
@@ -141,6 +141,18 @@ func TestALineIsNamedWhereThereIsOne(t *testing.T) {
 					t.Errorf("%v of kind %d, lineless %t, has the keys %q", op, kind, lineless, keys)
 				}
 			}
+		}
+	}
+}
+
+// The owner of a simple lock is one that nobody guesses, in whatever is done to the lock.
+// invariant: released-owner-is-dead
+func TestTheOwnerOfASimpleLockHasItsSalt(t *testing.T) {
+	e := NewEncoder(settings)
+	for _, op := range []gate.Op{gate.AcquireSimple, gate.AcquireSimpleInLine, gate.RenewSimple, gate.ConfirmSimple, gate.AdoptSimple, gate.DetachSimple, gate.ReleaseSimple, gate.ReleaseSimpleFromLine} {
+		c := gate.Command{Op: op, ID: 5, Args: argsOf(op), Entry: &gate.Entry{Name: stock, Kind: gate.SimpleKind}}
+		if _, _, args := e.Encode(&c, false, time.Second); !slices.Contains(args, own(5)+":r4nd0m") {
+			t.Errorf("%v has the arguments %q", op, args)
 		}
 	}
 }
@@ -188,6 +200,14 @@ var packed = []struct {
 	{gate.Release, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.LockChannel(stock)}},
 	{gate.ReleaseFromLine, gate.ReleaseArgs{Code: 77}.Args(), []string{own(5), scripts.LockChannel(stock), "77"}},
 	{gate.AcquireInLine, gate.PlaceArgs{Code: 77}.Args(), []string{own(5), "1000", "77"}},
+	{gate.AcquireSimple, gate.PlaceArgs{}.Args(), []string{own(5), "1000"}},
+	{gate.AcquireSimpleInLine, gate.PlaceArgs{Code: 77}.Args(), []string{own(5), "1000", "77", scripts.LockChannel(stock)}},
+	{gate.ConfirmSimple, gate.Args{}, []string{own(5), "1000"}},
+	{gate.AdoptSimple, gate.AdoptArgs{Owner: "token"}.Args(), []string{"token", own(5), "1000"}},
+	{gate.DetachSimple, gate.Args{}, []string{own(5), own(5) + gate.DetachedSuffix, "1000", scripts.LockChannel(stock)}},
+	{gate.ReleaseSimple, gate.ReleaseArgs{Turn: time.Minute}.Args(), []string{own(5), scripts.LockChannel(stock), "60000"}},
+	{gate.ReleaseSimple, gate.ReleaseArgs{Owner: "token"}.Args(), []string{"token", scripts.LockChannel(stock), "0"}},
+	{gate.ReleaseSimpleFromLine, gate.ReleaseArgs{Code: 77, Turn: time.Second}.Args(), []string{own(5), scripts.LockChannel(stock), "1000", "77"}},
 	{gate.ReleaseRead, gate.ReleaseArgs{Owner: "java:1"}.Args(), []string{"java:1", scripts.RWChannel(stock)}},
 	{gate.ReleaseWrite, gate.ReleaseArgs{}.Args(), []string{own(5) + gate.WriterSuffix, scripts.RWChannel(stock)}},
 	{gate.ReleaseWrite, gate.ReleaseArgs{Owner: "java:1:write"}.Args(), []string{"java:1:write", scripts.RWChannel(stock)}},
@@ -195,7 +215,7 @@ var packed = []struct {
 	{gate.AcquireWrite, gate.PlaceArgs{}.Args(), []string{own(5) + gate.WriterSuffix, "1000"}},
 	{gate.AcquireWriteInLine, gate.PlaceArgs{Code: -77}.Args(), []string{own(5) + gate.WriterSuffix, "1000", "-77"}},
 	{gate.ReleaseReadFromLine, gate.ReleaseArgs{Code: 1}.Args(), []string{own(5), scripts.RWChannel(stock), "1"}},
-	{gate.FairRelease, gate.ReleaseArgs{Successor: 6}.Args(), []string{own(5), "6", "1000", scripts.LockChannel(stock)}},
+	{gate.FairRelease, gate.FairReleaseArgs{Successor: 6}.Args(), []string{own(5), "6", "1000", scripts.LockChannel(stock)}},
 	{gate.FairLeave, gate.FairLeaveArgs{N: 3}.Args(), []string{"3", "5", scripts.LockChannel(stock)}},
 	{gate.FairAsk, gate.FairAskArgs{Place: scripts.FirstToJoin, First: 5, Joining: 3}.Args(), []string{"5", "NEW", "1000", "3", "5", scripts.LockChannel(stock), "0"}},
 	{gate.FairAsk, gate.FairAskArgs{Place: scripts.InQueue, Code: 77}.Args(), []string{"5", "OLD", "1000", "0", "0", scripts.LockChannel(stock), "77"}},

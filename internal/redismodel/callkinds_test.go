@@ -82,6 +82,60 @@ func (c *caller) mutex(names []string) {
 	}
 }
 
+// simpleOwner is an owner of a simple lock; with a salt of no engine it is another's.
+func (c *caller) simpleOwner() string { return c.owner() + c.one(":r4nd0m", ":r4nd0m", "'s") }
+
+// simpleHolder is mostly the owner that has the simple lock, if one has.
+func (c *caller) simpleHolder(name string) string {
+	if o, wrong := c.s.read(name, aString); o != nil && !wrong && c.IntN(4) > 0 {
+		return o.text
+	}
+	return c.simpleOwner()
+}
+
+func (c *caller) simple(names []string) {
+	channel := scripts.LockChannel
+	line := func(name string) string { // mostly
+		return c.one(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
+	}
+	turn := func() string { return c.one("0", "50", "100", "5000", "") }
+	switch c.pick(scripts.AcquireSimple, scripts.AcquireSimple, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.RenewSimple,
+		scripts.ConfirmSimple, scripts.ReleaseSimple, scripts.ReleaseSimple, scripts.ReleaseSimpleFromLine, scripts.AdoptSimple, scripts.DetachSimple, scripts.InspectSimple, scripts.Peek) {
+	case "acquire_simple":
+		c.until()
+		c.each(names, func(name string) { c.key(name).arg(c.simpleOwner()).lease() })
+	case "acquire_simple_in_line":
+		c.until().how()
+		c.each(names, func(name string) {
+			owner := c.one(c.inLine(name), c.simpleOwner())
+			c.key(name, line(name)).arg(owner).lease().arg(c.one("", "-")+c.code(name, owner), channel(name))
+		})
+	case "renew_simple":
+		c.each(names, func(name string) { c.key(name).arg(c.simpleHolder(name)) }, c.leasesBehind(names))
+	case "confirm_simple":
+		c.each(names, func(name string) { c.key(name, line(name)).arg(c.simpleHolder(name)).lease() })
+	case "release_simple":
+		c.how().each(names, func(name string) { c.key(name, line(name)).arg(c.simpleHolder(name), channel(name), turn()) })
+	case "release_simple_from_line":
+		c.how().each(names, func(name string) {
+			owner := c.one(c.simpleHolder(name), c.inLine(name))
+			c.key(name, line(name)).arg(owner, channel(name), turn(), c.code(name, owner))
+		})
+	case "adopt_simple":
+		c.until()
+		c.each(names, func(name string) { c.key(name).arg(c.simpleHolder(name), c.simpleOwner()).lease() })
+	case "detach_simple":
+		c.how().each(names, func(name string) {
+			owner := strings.TrimSuffix(c.simpleHolder(name), ":detached")
+			c.key(name, line(name)).arg(owner, owner+":detached").lease().arg(channel(name))
+		})
+	case "inspect_simple":
+		c.key(names[0])
+	default:
+		c.each(names, func(name string) { c.key(name) })
+	}
+}
+
 func (c *caller) fenced(names []string) {
 	switch c.IntN(6) {
 	case 0, 1, 2:

@@ -16,6 +16,8 @@ var all = []scripts.Script{
 	scripts.AcquireInLine, scripts.ReleaseFromLine, scripts.Detach, scripts.Adopt, scripts.CountWaiters, scripts.Leader,
 	scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseReadFromLine, scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade,
 	scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+	scripts.AcquireSimple, scripts.AcquireSimpleInLine, scripts.RenewSimple, scripts.ConfirmSimple, scripts.ReleaseSimple, scripts.ReleaseSimpleFromLine, scripts.AdoptSimple,
+	scripts.DetachSimple, scripts.InspectSimple, scripts.Peek,
 	scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.CountDown, scripts.SetCount, scripts.DeleteCount,
 	scripts.GetCount, scripts.Count, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
 	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,
@@ -157,7 +159,7 @@ func (c *caller) held(name string) string {
 }
 
 // kinds of locks and counters; each has three names of its own.
-var kinds = []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits"}
+var kinds = []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits", "simple"}
 
 func namesOf(kind string) []string {
 	return []string{"{" + kind + "}1", "{" + kind + "}2", kind + ":3"}
@@ -193,6 +195,8 @@ func (c *caller) next() {
 		c.fair(names)
 	case "sem":
 		c.counting(names, scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.DeletePermits, scripts.Count)
+	case "simple":
+		c.simple(names)
 	case "latch":
 		c.counting(names, scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
 	default:
@@ -257,6 +261,7 @@ func (c *caller) outsider(name string) []string {
 	commands := [][]string{
 		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", held}, {"DEL", queue}, {"DEL", deadlines}, {"DEL", alive}, {"DEL", receipt},
 		{"SET", name, "5"}, {"SET", name, "no number"}, {"SET", name, c.one("-2", "9007199254740991", "9007199254740992", "1.5", "007", "9223372036854775807")},
+		{"SET", name, "token", "NX", "PX", c.one("1", "2000", "36000000")}, {"SET", name, c.one("", "token", c.owner()+":r4nd0m"), "PX", c.one("1", "2000", "36000000")},
 		{"HSET", name, "java:1", count}, {"HSET", name, c.owner(), count}, {"HSET", name, "mode", c.one("read", "write", "x")}, {"HSET", name, c.owner() + ":write", "1"},
 		{"HSET", name, "mode", "read", "java:1", count}, {"SET", scripts.HoldKey(name, "java:1"), "1", "PX", c.one("1", "500", "5000")},
 		{"SET", scripts.SuffixName(name, "java:1:rwlock_timeout:2"), "1", "PX", c.one("1", "500", "5000")}, {"SADD", scripts.HoldKey(name, c.owner()), "x"},

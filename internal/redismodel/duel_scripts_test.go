@@ -15,7 +15,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-var callsFlag = flag.Int("calls", 10000, "how many calls TestDuelOfScripts makes")
+var callsFlag = flag.Int("calls", 14000, "how many calls TestDuelOfScripts makes")
 
 // TestDuelOfScripts calls the engine's scripts on the model and on a redis-server whose clock stands where the model's does, also in
 // states and with arguments that no engine makes, and while writes are refused. Each answer, each message, and all that stands
@@ -72,7 +72,8 @@ func newScriptDuel(r *rival) *scriptDuel {
 			}
 		}
 	}
-	d.subscribe(scripts.Inbox(scripts.LockChannel(namesOf("lock")[0]), engine2), scripts.Inbox(scripts.LockChannel(namesOf("fenced")[1]), engine2)) // in other lines this one is dead
+	d.subscribe(scripts.Inbox(scripts.LockChannel(namesOf("lock")[0]), engine2), scripts.Inbox(scripts.LockChannel(namesOf("fenced")[1]), engine2),
+		scripts.Inbox(scripts.LockChannel(namesOf("simple")[0]), engine2)) // in other lines this one is dead
 	for channel := range d.subscribed {
 		d.rival.heard.pipe([]string{"SUBSCRIBE", channel})
 		if d.s.since(7, 0) {

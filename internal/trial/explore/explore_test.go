@@ -32,7 +32,7 @@ var quick = map[string]bool{
 	"mutex paused": true, "mutex handed on": true, "fenced detaches": true, "semaphore": true, "latch, standing still": true,
 	"line": true, "line forced while asked": true, "line and least times": true, "line and an open slot": true, "fair claims forced": true,
 	"fair claims forced twice": true, "line of permits and an open slot": true, "fenced line beside a publisher": true,
-	"two names of a mutex and an open slot": true, "two names of a fenced and an open slot": true,
+	"two names of a mutex and an open slot": true, "two names of a fenced and an open slot": true, "read-write line, refused": true,
 }
 
 // Every order of events in small worlds.
@@ -187,6 +187,8 @@ func TestFindings(t *testing.T) {
 			`A.acquire-two A.run A.arrive A.confirm A.run A.arrive readonly B.acquire B.run A.drop-first A.run B.give`},
 		"an engine is called by an older place of its own": {"line of a semaphore, given up",
 			`A.acquire-two A.run A.arrive A.confirm A.run A.acquire B.acquire B.run B.arrive A.drop-first readonly A.arrive A.give A.run heal B.give B.run`},
+		"a place in line that Redis refuses to take out, of an owner that has no lock": {"read-write line, refused",
+			`A.write A.run B.write B.run B.arrive B.confirm B.run B.arrive readonly B.drop B.run B.arrive`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
 		"permits of several holds are freed by their ids, and the first refusal is told to nobody": {"big permits",
