@@ -15,7 +15,7 @@
 -- line is the lock again if nobody can stand there; turn is how long engines keep the lock between two pauses for others, in ms; publish is
 -- PUBLISH, SPUBLISH or BOTH; leases, of renew one for all, or each, are in ms.
 -- reply per name: 1 still held, or adopted; of a confirmation a PLACE for each that stands in line; 0 or a PLACE for each, or GIVEN to the line,
---                 of a release; 0 detached; -1 not this owner's; LATE - now; a fault
+--                 of a release, and 1 more if the first has been told to ask at once; 0 detached; -1 not this owner's; LATE - now; a fault
 local adopts, detaches, renews, confirms = VERB == 'adopt_simple', VERB == 'detach_simple', VERB == 'renew_simple', VERB == 'confirm_simple'
 local tardy = adopts and late(ARGV[1])
 if tardy then return tardy end
