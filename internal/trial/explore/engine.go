@@ -114,8 +114,9 @@ func (e *engine) truth(at gate.Time) int64 {
 // learn reads the server's clock, as a probe does.
 func (e *engine) learn() { e.encoder.Learn(e.s.serverMicros()/1000, e.now()) }
 
-func ownerField(uuid string, number uint64) string {
-	return uuid + ":" + strconv.FormatUint(number, 10)
+// ownerField is the owner of a tenure of this engine in Redis. The salt of simple locks is empty.
+func (e *engine) ownerField(number uint64) string {
+	return string(e.s.w.Kind.AppendOwner(nil, e.uuid, "", number))
 }
 
 // cell finds the cell of a name, or makes one.
