@@ -14,72 +14,111 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
-// BenchmarkMasters compares a single server with the only master of a cluster, which gets wide calls, or, as DeclaredKeysOnly has it, a call
-// for each hash slot. It reports the processor time of a pair of BenchmarkDistinct and of a renewal, here and in the server.
-func BenchmarkMasters(b *testing.B) {
-	single, master := redistest.Start(b), redistest.StartCluster(b, 1, 0).Nodes[0]
-	for _, s := range []struct {
-		name     string
-		server   *redistest.Server
-		declared bool
-	}{{"single", single, false}, {"wide", master, false}, {"narrow", master, true}} {
-		b.Run("pairs/"+s.name, func(b *testing.B) {
-			e := openMaster(b, s.server, s.declared)
-			spent := spending(s.server)
-			pairs(b, e, 1024, distinct)
-			spent(b, int64(b.N))
-		})
-		b.Run("renewals/"+s.name, func(b *testing.B) { renewals(b, openMaster(b, s.server, s.declared), s.server) })
-	}
+// master is a server that BenchmarkMasters compares, with an engine of its own, and what both have spent.
+type master struct {
+	name    string
+	server  *redistest.Server
+	engine  *engine.Engine
+	client  time.Duration // processor time
+	used    time.Duration
+	elapsed time.Duration
 }
 
-func openMaster(b *testing.B, s *redistest.Server, declared bool) *engine.Engine {
+// masters are a single server, and the only master of a cluster twice: by wide calls, and, as DeclaredKeysOnly has it, by a call for each hash
+// slot.
+func masters(b *testing.B) []*master {
 	b.Helper()
-	e, err := engine.Open(context.Background(), engine.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, DeclaredKeysOnly: declared,
-		AnswerTimeout: time.Minute, // beside other work
-	})
-	if err != nil {
-		b.Fatal(err)
+	all := []*master{
+		{name: "single", server: redistest.Start(b)},
+		{name: "wide", server: redistest.StartCluster(b, 1, 0).Nodes[0]},
+		{name: "narrow", server: redistest.StartCluster(b, 1, 0).Nodes[0]},
 	}
-	b.Cleanup(func() { e.Close() })
-	return e
+	for _, m := range all {
+		var err error
+		m.engine, err = engine.Open(context.Background(), engine.Options{
+			Redis: rueidis.ClientOption{InitAddress: []string{m.server.Addr()}}, DeclaredKeysOnly: m.name == "narrow",
+			AnswerTimeout: time.Minute, // beside other work
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { m.engine.Close() })
+	}
+	return all
 }
 
-// renewals keeps locks for b.N seconds; a tenth of them are renewed in each.
-func renewals(b *testing.B, e *engine.Engine, s *redistest.Server) {
-	holds := make([]*engine.Hold, 200_000)
-	var wg sync.WaitGroup
-	for i := range holds {
-		wg.Go(func() {
-			var err error
-			if holds[i], err = e.Mutex(fmt.Sprintf("bench:%018d", i)).Lock(context.Background()); err != nil {
-				b.Error(err)
-			}
-		})
+// spends has do run, and counts what that takes.
+func (m *master) spends(do func()) {
+	client, used, began := usage.Now().CPU, serverTime([]*redistest.Server{m.server}), time.Now()
+	do()
+	m.client += usage.Now().CPU - client
+	m.used += serverTime([]*redistest.Server{m.server}) - used
+	m.elapsed += time.Since(began)
+}
+
+// report reports the processor time of each of n, in µs.
+func (m *master) report(b *testing.B, n int64) {
+	each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(max(1, n)) }
+	b.ReportMetric(each(m.used), m.name+"-server-µs")
+	if m.client > 0 {
+		b.ReportMetric(each(m.client), m.name+"-client-µs")
+		b.ReportMetric(float64(n)/m.elapsed.Seconds(), m.name+"-pairs/s")
 	}
-	wg.Wait()
-	spent, before := spending(s), s.CommandCounts()["pexpire"]
-	b.ResetTimer()
+}
+
+// BenchmarkMastersPairs is the work of BenchmarkDistinct with 1,024 callers, b.N turns of 5,000 pairs on each in turn: other work on the
+// machine meets all alike.
+func BenchmarkMastersPairs(b *testing.B) {
+	const callers, turn = 1024, 5_000
+	all := masters(b)
+	for round := range b.N {
+		for _, m := range all {
+			m.spends(func() {
+				var wg sync.WaitGroup
+				for caller := range callers {
+					wg.Go(func() {
+						for i := caller; i < turn; i += callers {
+							h, err := m.engine.Mutex(distinct(caller, round*turn+i)).Lock(context.Background())
+							if err == nil {
+								err = h.Unlock(context.Background())
+							}
+							if err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+			})
+		}
+	}
+	for _, m := range all {
+		m.report(b, turn*int64(b.N))
+	}
+}
+
+// BenchmarkMastersRenewals has each of them keep 100,000 locks for b.N seconds, at the same time: a tenth of them are renewed in each second.
+func BenchmarkMastersRenewals(b *testing.B) {
+	all := masters(b)
+	for _, m := range all {
+		var wg sync.WaitGroup
+		for i := range 100_000 {
+			wg.Go(func() {
+				if _, err := m.engine.Mutex(fmt.Sprintf("bench:%018d", i)).Lock(context.Background()); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	renewed := func(m *master) int64 { return m.server.CommandCounts()["pexpire"] }
+	before := make(map[*master]int64)
+	for _, m := range all {
+		before[m], m.used = renewed(m), -serverTime([]*redistest.Server{m.server})
+	}
 	time.Sleep(time.Duration(b.N) * time.Second)
-	spent(b, s.CommandCounts()["pexpire"]-before)
-	b.StopTimer()
-	for _, h := range holds {
-		wg.Go(func() {
-			if err := h.Unlock(context.Background()); err != nil {
-				b.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// spending begins to count the processor time of this process and of a server; the function that it returns reports it for each of n.
-func spending(s *redistest.Server) func(b *testing.B, n int64) {
-	client, server := usage.Now().CPU, serverTime([]*redistest.Server{s})
-	return func(b *testing.B, n int64) {
-		each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(max(1, n)) }
-		b.ReportMetric(each(usage.Now().CPU-client), "client-µs")
-		b.ReportMetric(each(serverTime([]*redistest.Server{s})-server), "server-µs")
+	for _, m := range all {
+		m.used += serverTime([]*redistest.Server{m.server})
+		m.report(b, renewed(m)-before[m])
 	}
 }

@@ -16,27 +16,26 @@ local lined = VERB == 'acquire_simple_in_line'
 local n = lined and #KEYS / 2 or #KEYS
 local allFree = not lined and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- the connection is to have read them (Options.WatchLoss)
 return each(n, function(i)
+	if allFree then
+		local made = call('SET', KEYS[i], ARGV[2 * i], 'PX', ARGV[2 * i + 1])
+		return made.ok and 1 or fault(made, KEYS[i])
+	end
 	local lock, line, at = KEYS[i], nil, 2 * i - 1
 	if lined then
 		lock, line, at = KEYS[2 * i - 1], KEYS[2 * i], 4 * i - 2
 		if line == lock then line = nil end
 	end
 	local owner, lease, code, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
-	local found = not allFree and call('GET', lock)
+	local found = call('GET', lock)
 	if type(found) == 'table' then return fault(found, lock) end
-	if not found then
-		local made = call('SET', lock, owner, 'PX', lease)
-		if not made.ok then return fault(made, lock) end
-		if line then forget(line, owner, code) end
-		return 1
+	if found and found ~= owner then
+		local ttl = call('PTTL', lock)
+		if type(ttl) == 'table' then return fault(ttl, lock) end
+		if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
+		return taken(ttl) + (outside(lock) and 3 * STANDING or 0)
 	end
-	if found == owner then
-		local refused = prolong(lock, lease)
-		if line and not refused then forget(line, owner, code) end
-		return refused or 1
-	end
-	local ttl = call('PTTL', lock)
-	if type(ttl) == 'table' then return fault(ttl, lock) end
-	if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
-	return taken(ttl) + (outside(lock) and 3 * STANDING or 0)
+	local made = not found and call('SET', lock, owner, 'PX', lease)
+	local refused = made and not made.ok and fault(made, lock) or found and prolong(lock, lease)
+	if line and not refused then forget(line, owner, code) end
+	return refused or 1
 end)

@@ -92,6 +92,9 @@ var fairLeave string
 //go:embed acquire_simple.lua
 var acquireSimple string
 
+//go:embed release_simple.lua
+var releaseSimple string
+
 //go:embed simple_line.lua
 var simpleLine string
 
@@ -123,8 +126,8 @@ var (
 var (
 	AcquireSimple         = made("acquire_simple", simpleLine, line, acquireSimple)
 	AcquireSimpleInLine   = made("acquire_simple_in_line", simpleLine, line, acquireSimple)
-	ReleaseSimple         = made("release_simple", simpleLine, line, simple)
-	ReleaseSimpleFromLine = made("release_simple_from_line", simpleLine, line, simple)
+	ReleaseSimple         = made("release_simple", simpleLine, line, releaseSimple)
+	ReleaseSimpleFromLine = made("release_simple_from_line", simpleLine, line, releaseSimple)
 	RenewSimple           = made("renew_simple", simpleLine, line, simple)
 	ConfirmSimple         = made("confirm_simple", simpleLine, line, simple)
 	AdoptSimple           = made("adopt_simple", simpleLine, line, simple)

@@ -117,7 +117,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 		l.again = g.phase != ours && w != nil
 		return false
 	}
-	acquire := Command{Op: l.ops(true).acquire, ID: c.id, Lease: giftTime, Sent: c.sent, Epoch: c.epoch}
+	acquire := Command{Lease: giftTime, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
 	g.ask(c.id, w.Lease, w.Watch, true)
 	g.phase, g.Ends = ours, now+giftTime+2*margin(giftTime)
 	if f != nil {

@@ -41,6 +41,9 @@ func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *rival
 func (c *rivalry) engine(uuid string, callers int) *process {
 	p := c.newProcess(uuid)
 	p.cfg.Lease, p.cfg.RTT = 30*time.Second, roundTrip
+	if c.redis.simple {
+		p.cfg.Code = func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
+	}
 	c.wakes[p] = Never
 	for range callers {
 		c.after(c.upTo(time.Millisecond), func() { p.lock() })

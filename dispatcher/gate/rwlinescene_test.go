@@ -246,6 +246,39 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 0 1               -> d: taken for 2.97s
 			after 128ms                      -> confirm read 2 3s
 			answer 0                         -> c: granted until 3.246s`,
+		"a confirmation that finds a writer in line, while this process rests from yielding to others": `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer 1                         -> b: granted until 2.98s
+			after 10ms
+			c locks                          -> confirm read 2 3s
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> confirm read 2 3s
+			answer 2
+			after 128ms                      -> confirm read 2 3s
+			answer 2
+			after 128ms                      -> confirm read 2 3s
+			answer 2
+			after 128ms                      -> confirm read 2 3s
+			answer 2                         -> confirm read 2 3s
+			answer waiting 0 1
+			after 128ms                      -> confirm read 2 3s
+			answer 0                         -> c: granted until 3.502s`,
+		"a message after a downgrade that nobody heard is another's": `
+			codes
+			a locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write in line 2 3s n 1002
+			answer joins-first 2s            -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire write in line 2 3s n 1002
+			answer 1                         -> a: granted until 2.97s
+			b locks owner 7                  -> b: granted until 2.97s, re-entered
+			a unlocks                        -> downgrade 2 3s
+			answer 0                         -> a ok: granted
+			message                          -> renew read 2 3s`,
 		"a confirmation that finds a writer in line, and an Owner that reads": `
 			codes
 			a locks owner 7                  -> acquire read 1 3s

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -58,6 +59,69 @@ func TestPollersGetTheirShareOfASpinLock(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPollersGetTheirShareOfASimpleLock: three that try again after a sleep of always the same length, beside engines that stand in line. A
+// pause is as long as the sleeps of the first two. The third asks in a pause by chance, so it is only seen to that it gets in.
+// invariant: others-get-a-turn
+func TestPollersGetTheirShareOfASimpleLock(t *testing.T) {
+	const pollers, lasts = 3, 10 * time.Second
+	holds := []time.Duration{3 * time.Millisecond, 10 * time.Millisecond}
+	for _, hold := range holds[:usually(1, 2)] {
+		for _, sleep := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond} {
+			contest := func(t *testing.T, engines, callers, pollers int) (ours []int, theirs []*stranger) {
+				c := newContest(t, 1, SimpleKind, hold)
+				c.redis.simple = true
+				var procs []*process
+				for i := range engines {
+					procs = append(procs, c.engine(fmt.Sprintf("aaaaaaaa-0000-8000-8000-%012x", i), callers))
+				}
+				for n := range pollers {
+					theirs = append(theirs, c.stranger(n, sleep, func(int) time.Duration { return sleep }))
+				}
+				c.run(2 * time.Second)
+				c.begin(theirs...)
+				c.run(lasts)
+				for _, p := range procs {
+					ours = append(ours, c.ours[p])
+				}
+				return ours, theirs
+			}
+			for _, beside := range [][2]int{{1, 1}, {1, 2}, {1, 8}, {2, 1}, {16, 1}} {
+				t.Run(fmt.Sprintf("held for %v, asked for every %v, beside %d engines with %d callers", hold, sleep, beside[0], beside[1]), func(t *testing.T) {
+					t.Parallel()
+					ours, theirs := contest(t, beside[0], beside[1], pollers)
+					_, alone := contest(t, 0, 0, pollers+beside[0]*beside[1])
+					least := grants(alone) * pollers / len(alone) * 2 / 5
+					if sleep > pollWindow {
+						least = pollers
+					}
+					if grants(theirs) < least {
+						t.Errorf("the pollers had %d grants, want %d, two fifths of what each has among as many pollers", grants(theirs), least)
+					}
+					for _, s := range theirs {
+						if sleep < pollWindow && s.waited() > 2*time.Second {
+							t.Errorf("a poller with %d grants waited for %v", s.grants, s.waited())
+						}
+					}
+					sum := 0
+					for _, n := range ours {
+						sum += n
+					}
+					if sum < grants(theirs)/pollers || 4*slices.Min(ours)*len(ours) < sum {
+						t.Errorf("the engines had %d grants, the pollers %d", ours, grants(theirs))
+					}
+				})
+			}
+		}
+	}
+}
+
+func grants(of []*stranger) (n int) {
+	for _, s := range of {
+		n += s.grants
+	}
+	return n
 }
 
 // TestFreshPollerGetsInWithinASecond: also when nobody outside has wanted the name for long.

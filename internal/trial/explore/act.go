@@ -93,7 +93,7 @@ func (c *caller) force() {
 	e, owner := c.e, c.s.ownerOf(c.name)
 	id := uint64(0)
 	for n := uint64(firstID); n <= e.cfg.LastID; n++ {
-		if f := ownerField(e.uuid, n); owner == f || owner == f+gate.WriterSuffix {
+		if f := e.ownerField(n); owner == f || owner == f+gate.WriterSuffix {
 			id = n
 		}
 	}

@@ -64,7 +64,7 @@ func (c *caller) Settle(out gate.Outcome) bool {
 // given the time that it should; it was after the command had left in any case. A lock that a release gave to a claim was taken
 // before: the least time counts from when that is heard.
 func (c *caller) stay() {
-	if c.kept.least == 0 || c.s.do("HEXISTS", nameOf(c.name), c.field()).Int == 0 {
+	if c.kept.least == 0 || !c.s.has(nameOf(c.name), c.field()) {
 		return
 	}
 	c.stays = c.e.granting + c.kept.least
@@ -117,7 +117,7 @@ func (c *caller) waits() bool { return c.waiter != nil && !c.settled && !c.dropp
 
 // field is the owner field of its tenure in Redis.
 func (c *caller) field() string {
-	f := ownerField(c.e.uuid, c.hold.Tenure)
+	f := c.e.ownerField(c.hold.Tenure)
 	if c.hold.Write() {
 		f += gate.WriterSuffix
 	}

@@ -121,8 +121,9 @@ func (e *engine) learnMillis(millis int64) {
 	e.wide.clock.Learn(millis, e.now())
 }
 
-func ownerField(uuid string, number uint64) string {
-	return uuid + ":" + strconv.FormatUint(number, 10)
+// ownerField is the owner of a tenure of this engine in Redis. The salt of simple locks is empty.
+func (e *engine) ownerField(number uint64) string {
+	return string(e.s.w.Kind.AppendOwner(nil, e.uuid, "", number))
 }
 
 // cell finds the cell of a name, or makes one.

@@ -78,11 +78,11 @@ func (s *state) checkAdoption(c *caller) {
 // mostApart is how often a command of a mutex may meet keys apart before its engine takes the way by one key.
 const mostApart = 2
 
-// checkWayOut: a mutex has one key, so whoever releases or takes it gets on while its hash slot is open. A fenced one is
+// checkWayOut: a mutex or a simple lock has one key, so whoever releases or takes it gets on while its hash slot is open. A fenced one is
 // released so; for tokens it needs two.
 func (s *state) checkWayOut(f *flight) {
 	switch s.w.Kind {
-	case gate.MutexKind:
+	case gate.MutexKind, gate.SimpleKind:
 	case gate.FencedKind:
 		if f.Op != gate.Release && f.Op != gate.ReleaseFromLine {
 			return
@@ -141,6 +141,9 @@ func (s *state) forced(by *engine, owner string) {
 // numberOf is that of a tenure of this engine, out of an owner field, also of one that only keeps a name taken.
 func (e *engine) numberOf(owner string) (n uint64, ours bool) {
 	digits, ours := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(owner, gate.WriterSuffix), gate.DetachedSuffix), e.uuid+":")
+	if e.s.w.Kind == gate.SimpleKind {
+		digits = strings.TrimSuffix(digits, ":")
+	}
 	n, err := strconv.ParseUint(digits, 10, 64)
 	return n, ours && err == nil
 }
@@ -155,7 +158,7 @@ func (s *state) checkKey(c *caller) {
 		return
 	}
 	name := nameOf(c.name)
-	if s.do("HEXISTS", name, c.field()).Int != 1 && s.do("HEXISTS", name, c.field()+gate.WriterSuffix).Int != 1 { // a writer's own read
+	if !s.has(name, c.field()) && !s.has(name, c.field()+gate.WriterSuffix) { // a writer's own read
 		s.violate("holds-have-keys", "%v holds %s, but %s does not stand in Redis", c, name, c.field())
 	}
 	ttl := s.do("PTTL", name).Int
@@ -188,14 +191,12 @@ type keyLease struct {
 
 // leases reads the keys of locks before a script runs.
 func (s *state) leases() []keyLease {
-	if s.w.Kind > gate.FairKind && s.w.Kind != gate.RWKind {
+	if s.w.Kind > gate.FairKind && s.w.Kind != gate.RWKind && s.w.Kind != gate.SimpleKind {
 		return nil
 	}
 	all := make([]keyLease, s.w.Names)
 	for i := range all {
-		for _, v := range s.do("HKEYS", nameOf(i)).Array {
-			all[i].fields = append(all[i].fields, v.Str)
-		}
+		all[i].fields = s.owners(nameOf(i))
 		if s.w.Kind != gate.RWKind { // a reader that leaves may lower it
 			all[i].ttl = s.do("PTTL", nameOf(i)).Int
 		}
@@ -290,9 +291,9 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 		slices.ContainsFunc(e.outbox, func(other gate.Command) bool { return other.Entry == c.Entry }) {
 		s.violate("one-command-per-name", "%v: %v of %s while another command is on its way", e, c.Op, c.Entry.Name)
 	}
-	owner := ownerField(e.uuid, c.ID)
+	owner := e.ownerField(c.ID)
 	switch {
-	case (c.Op == gate.ReleaseWrite || c.Op == gate.ReleaseWriteFromLine) && s.do("HEXISTS", c.Entry.Name, owner).Int == 1 && s.do("HEXISTS", c.Entry.Name, owner+gate.WriterSuffix).Int == 0:
+	case (c.Op == gate.ReleaseWrite || c.Op == gate.ReleaseWriteFromLine) && s.has(c.Entry.Name, owner) && !s.has(c.Entry.Name, owner+gate.WriterSuffix):
 		return // it reads, and the writer that it was may come back
 	case gate.Operations[c.Op].Releases:
 	case c.Op == gate.FairLeave: // of places that may come back
@@ -321,7 +322,7 @@ func (s *state) checkReleased(e *engine, of *gate.Entry, id uint64, use string) 
 // checkKnown: an engine that lives has a machine for every name that one of its owners has in Redis. Who came there by a copy, or by what
 // ran later than anything should, runs out by itself.
 func (s *state) checkKnown() {
-	if s.w.Kind > gate.FairKind || s.destroyed || s.surprised {
+	if s.w.Kind > gate.FairKind && s.w.Kind != gate.SimpleKind || s.destroyed || s.surprised {
 		return
 	}
 	for _, e := range s.engines {

@@ -15,7 +15,7 @@ import (
 
 // lined reports whether waiting engines stand in line.
 func (s *state) lined() bool {
-	return s.w.Kind == gate.MutexKind || s.w.Kind == gate.FencedKind || s.w.Kind == gate.RWKind
+	return s.w.Kind == gate.MutexKind || s.w.Kind == gate.FencedKind || s.w.Kind == gate.RWKind || s.w.Kind == gate.SimpleKind
 }
 
 // place is a place in a line: whose, and by which code it is given the lock; 1: it is only told; 0: so it is, and wants to read.
@@ -60,7 +60,7 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
 	}
-	if s.refusing != faults || !gate.Operations[f.Op].Releases || f.Op == gate.Detach || s.engines[f.by].outside {
+	if s.refusing != faults || !gate.Operations[f.Op].Releases || f.Op == gate.Detach || f.Op == gate.DetachSimple || s.engines[f.by].outside {
 		return
 	}
 	for i, was := range before {
@@ -104,9 +104,9 @@ func (f *flight) field(s *state) string {
 		return owner
 	}
 	if f.Op == gate.ReleaseWrite || f.Op == gate.ReleaseWriteFromLine {
-		return ownerField(s.engines[f.by].uuid, f.ID) + gate.WriterSuffix
+		return s.engines[f.by].ownerField(f.ID) + gate.WriterSuffix
 	}
-	return ownerField(s.engines[f.by].uuid, f.ID)
+	return s.engines[f.by].ownerField(f.ID)
 }
 
 // publishedCodes notes the codes that scripts publish.

@@ -2,6 +2,9 @@ package explore
 
 import (
 	"slices"
+
+	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/internal/redismodel"
 )
 
 // moves appends every move that is possible now.
@@ -271,11 +274,27 @@ func (s *state) waitingFirst(e *engine, name int) *caller {
 
 // ownerOf is the owner field that stands in Redis for a name; empty: none.
 func (s *state) ownerOf(name int) string {
-	v := s.do("HKEYS", nameOf(name))
-	for _, field := range v.Array {
-		if field.Str != "mode" {
-			return field.Str
+	for _, field := range s.owners(nameOf(name)) {
+		if field != "mode" {
+			return field
 		}
 	}
 	return ""
 }
+
+// owners are the fields of a lock, or the value of a simple one.
+func (s *state) owners(name string) (fields []string) {
+	if s.w.Kind == gate.SimpleKind {
+		if v := s.do("GET", name); v.Kind == redismodel.Str {
+			fields = append(fields, v.Str)
+		}
+		return fields
+	}
+	for _, v := range s.do("HKEYS", name).Array {
+		fields = append(fields, v.Str)
+	}
+	return fields
+}
+
+// has reports whether an owner has a lock.
+func (s *state) has(name, owner string) bool { return slices.Contains(s.owners(name), owner) }

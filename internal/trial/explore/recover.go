@@ -30,7 +30,7 @@ func (s *state) recover() {
 	}
 	ends := s.now + recoverTime
 	most := recoverSteps
-	if s.w.Kind == gate.SpinKind {
+	if s.w.Kind == gate.SpinKind || s.w.Kind == gate.SimpleKind {
 		most *= 100
 	}
 	for step := 0; ; step++ {
@@ -68,7 +68,7 @@ const longestSleep = int64(1100 * time.Millisecond)
 // checkAwake: where everything works and nothing is on its way, nobody sleeps for long beside a lock that is free. Not so in the queue
 // of a fair lock: channels that are confirmed at one time lead to one question, and here no time passes between two turns.
 func (s *state) checkAwake() {
-	if s.w.Kind > gate.SpinKind && s.w.Kind != gate.RWKind || s.destroyed || s.unheard {
+	if s.w.Kind > gate.SpinKind && s.w.Kind != gate.RWKind && s.w.Kind != gate.SimpleKind || s.destroyed || s.unheard {
 		return
 	}
 	if s.lined() {

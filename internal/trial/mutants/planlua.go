@@ -80,6 +80,7 @@ var engineTests = []struct {
 }{
 	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
 	{"rw acquire_rw release_rw renew pass", regexp.MustCompile(`^TestRW`)},
+	{"simple_line acquire_simple release_simple simple peek", regexp.MustCompile(`^TestSimple`)},
 	{"called receipt permits permit_take permit_free permit_renew change count", regexp.MustCompile(`^Test(Held)?Permit`)},
 	{"called receipt take change count", regexp.MustCompile(`^TestSemaphore`)},
 	{"receipt change count", regexp.MustCompile(`^TestLatch`)},

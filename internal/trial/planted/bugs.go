@@ -113,7 +113,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
 	}},
 	{"an adoption of a hold of one's own engine that is turned away", []edit{
-		{"dispatcher/gate/adopt.go", "strconv.FormatUint(g.ID, 10))", "strconv.FormatUint(0, 10))"},
+		{"dispatcher/gate/adopt.go", "l.cfg.Salt, g.ID)", "l.cfg.Salt, 0)"},
 	}},
 	{"a mutex that needs the key of its line while its slot is open", []edit{
 		{"dispatcher/gate/operations.go", "InLine() && slices", "InLine() && false && slices"},
