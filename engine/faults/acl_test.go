@@ -57,6 +57,11 @@ func (l *limited) tour(last func()) error {
 			return err
 		}
 	}
+	for _, name := range []string{"stock:11", "stock:{11}"} {
+		if err := l.contend(ctx, engines[0].SimpleMutex(name), engines[1].SimpleMutex(name)); err != nil {
+			return err
+		}
+	}
 	for _, name := range []string{"stock:9", "stock:{9}"} {
 		if err := l.contend(ctx, engines[0].FencedMutex(name), engines[1].FencedMutex(name)); err != nil {
 			return err

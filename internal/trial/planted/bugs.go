@@ -172,7 +172,7 @@ var bugs = []Bug{
 	}},
 	{"a line without an end", []edit{
 		{"scripts/line.lua", "		if not since then -- before the place goes", "		if false then -- before the place goes"},
-		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
+		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{
 		{"scripts/line.lua", "if give(lock, line, rotate(line, place), how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},

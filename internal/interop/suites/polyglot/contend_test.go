@@ -21,7 +21,7 @@ var atLength = flag.Bool("at-length", false, "fights that last longer, and share
 // fightFor is how long parties contend.
 func fightFor() time.Duration {
 	if *atLength {
-		return 10 * time.Second
+		return 5 * time.Second
 	}
 	return 3 * time.Second
 }

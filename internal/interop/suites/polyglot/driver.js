@@ -16,16 +16,19 @@ redlock.on("error", () => {}).on("clientError", () => {}); // of every question 
 const held = {};
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+// Version 5 keeps what it got of a quorum while it tries again, so it does for no longer than by default.
 async function take(key, lease, wait) {
-  const retryCount = Math.ceil(wait / retryDelay);
-  try {
-    return await (redlock.acquireWithOptions // version 4
-      ? redlock.acquireWithOptions(key, lease, { retryCount })
-      : redlock.acquire([key], lease, { retryCount }));
-  } catch (error) {
-    if (["ExecutionError", "LockError"].includes(error.name)) return null; // others have it
-    throw error;
+  for (const end = Date.now() + wait; wait >= 0; wait = end - Date.now() - 1) {
+    const retryCount = Math.min(Math.ceil(wait / retryDelay), 10);
+    try {
+      return await (redlock.acquireWithOptions // version 4
+        ? redlock.acquireWithOptions(key, lease, { retryCount })
+        : redlock.acquire([key], lease, { retryCount }));
+    } catch (error) {
+      if (!["ExecutionError", "LockError"].includes(error.name)) throw error; // others have it
+    }
   }
+  return null;
 }
 
 const release = (lock) => (lock.release || lock.unlock).call(lock);

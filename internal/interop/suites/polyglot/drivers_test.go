@@ -133,6 +133,7 @@ func serve(name string, urls []string) {
 	for _, url := range urls {
 		opts, err := redis.ParseURL(url)
 		must(err)
+		opts.MaxRetries, opts.DialerRetries = -1, 1 // a server that is gone refuses at once, as one of a quorum should
 		clients = append(clients, redis.NewClient(opts))
 	}
 	var take taker

@@ -17,7 +17,7 @@ import (
 // long is a wait, or a lease, that nothing here lasts for, in ms.
 const long = 600_000
 
-// TestMatrix: each side waits for the other, sees and extends its hold beside the other, and can be forced.
+// TestMatrix: each side waits for the other, sees and extends its hold beside the other, and can be forced or adopted.
 func TestMatrix(t *testing.T) {
 	beside(t, every, func(t *testing.T, p *pair) {
 		t.Run("ours holds, theirs waits", p.theyWait)
@@ -25,6 +25,7 @@ func TestMatrix(t *testing.T) {
 		t.Run("theirs is seen by us", p.weSee)
 		t.Run("both extend", p.extend)
 		t.Run("theirs is forced by us", p.weForce)
+		t.Run("theirs is adopted by us", p.weAdopt)
 		t.Run("ours is deleted", p.theyForce)
 	})
 }
@@ -131,6 +132,23 @@ func (p *pair) weForce(t *testing.T) {
 	answer, ok := p.theirs.Try("unlock forced")
 	t.Logf("they unlock what was forced: %t, %s", ok, answer)
 	testkit.MustUnlock(t, h) // it is still ours
+}
+
+func (p *pair) weAdopt(t *testing.T) {
+	m := p.SimpleMutex("adopted")
+	p.theirs.Do("lock adopted %d 0", long)
+	state, err := m.Inspect(testkit.Soon(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := m.Adopt(testkit.Soon(t), state.Owner)
+	if err != nil {
+		t.Fatalf("Adopt of their hold: %v", err)
+	}
+	if answer, ok := p.theirs.Try("extend adopted"); ok {
+		t.Errorf("they extend what was adopted: %s", answer)
+	}
+	testkit.MustUnlock(t, h)
 }
 
 func (p *pair) theyForce(t *testing.T) {
