@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 var quick = map[string]bool{
 	"mutex paused": true, "mutex handed on": true, "fenced detaches": true, "semaphore": true, "latch, standing still": true,
 	"line": true, "line forced while asked": true, "line and least times": true, "line and an open slot": true, "fair claims forced": true,
-	"fair claims forced twice": true, "line of permits and an open slot": true, "fenced line beside a publisher": true,
+	"fair claims forced twice": true, "simple line": true, "line of permits and an open slot": true, "fenced line beside a publisher": true,
 }
 
 // Every order of events in small worlds.

@@ -70,6 +70,11 @@ var bugs = []string{
 	"a place for permits that nobody gives up",
 	"a call to the line that the answer to a release ends",
 	"a place for permits that is not changed to what is wanted now",
+	"a simple lock that is freed whoever has it",
+	"a simple lock whose renewal loses the TTL",
+	"a simple lock whose adoption loses the TTL",
+	"a simple lock that is refused to the owner that has it",
+	"a simple lock before which an orphan stands in line",
 }
 
 var (

@@ -252,6 +252,21 @@ var bugs = []Bug{
 	{"a place for permits that is not changed to what is wanted now", []edit{
 		{"scripts/called.lua", "	elseif place ~= wanted then", "	elseif false then"},
 	}},
+	{"a simple lock that is freed whoever has it", []edit{
+		{"scripts/simple.lua", "	if not mine then return refused and lostor(refused, lock) or -1 end\n	local freed", "	if refused then return lostor(refused, lock) end\n	local freed"},
+	}},
+	{"a simple lock whose renewal loses the TTL", []edit{
+		{"scripts/simple.lua", "	return prolong(lock, lease) or renews and 1", "	return not call('SET', lock, owner) or renews and 1"},
+	}},
+	{"a simple lock whose adoption loses the TTL", []edit{
+		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
+	}},
+	{"a simple lock that is refused to the owner that has it", []edit{
+		{"scripts/acquire_simple.lua", "	if found == owner then", "	if found == lock then"},
+	}},
+	{"a simple lock before which an orphan stands in line", []edit{
+		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
+	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
