@@ -259,6 +259,21 @@ var bugs = []Bug{
 		{"dispatcher/wire/call.go", "		switch fault := batch[at].Reply.Fault(); {\n", "		others := slices.ContainsFunc(batch[c.From:c.To], func(c gate.Command) bool { return c.Result == gate.Again })\n" +
 			"		switch fault := batch[at].Reply.Fault(); {\n		case others:\n			batch[at].Result, batch[at].Reply = gate.Again, 0\n"},
 	}},
+	{"a simple lock that is freed whoever has it", []edit{
+		{"scripts/release_simple.lua", "	return found == owner and 0", "	return type(found) == 'string' and 0"},
+	}},
+	{"a simple lock whose renewal loses the TTL", []edit{
+		{"scripts/simple.lua", "	return prolong(lock, lease) or renews and 1", "	return not call('SET', lock, owner) or renews and 1"},
+	}},
+	{"a simple lock whose adoption loses the TTL", []edit{
+		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
+	}},
+	{"a simple lock that is refused to the owner that has it", []edit{
+		{"scripts/acquire_simple.lua", "found ~= owner then", "found ~= lock then"},
+	}},
+	{"a simple lock before which an orphan stands in line", []edit{
+		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
+	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
