@@ -192,7 +192,7 @@ var bugs = []Bug{
 	}},
 	{"a release that gives the lock and wakes everybody in line", []edit{
 		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "2"},
-		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then publish(how, channel, FREE) return GIVEN end\n		if not since"},
+		{"scripts/line.lua", "then return GIVEN end\n", "then publish(how, channel, FREE) return GIVEN end\n"},
 	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
 		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
