@@ -179,6 +179,6 @@ interop: ## beside a real Redisson at length; VERSIONS="3.27.2 4.7.0" compares d
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \
 		.ci/redisson -v -count 1 -timeout 60m $(if $(VERSIONS),-run '^TestVersions$$')
 
-interop-simple: prepare ## beside redis-py, node-redlock, redislock and redsync at length, with versions and what each gets; 5 minutes
+interop-simple: prepare ## beside redis-py, node-redlock, redislock and redsync at length, with versions and what each gets; 6 minutes
 	@CI=1 .ci/polyglot -v -count 1 -skip '^TestPollers' -args -at-length
 	@CI=1 .ci/polyglot -v -count 1 -run '^TestPollers' -parallel 1 -args -at-length

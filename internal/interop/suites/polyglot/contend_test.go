@@ -21,7 +21,7 @@ var atLength = flag.Bool("at-length", false, "fights that last longer, and share
 // fightFor is how long parties contend.
 func fightFor() time.Duration {
 	if *atLength {
-		return 5 * time.Second
+		return 10 * time.Second
 	}
 	return 3 * time.Second
 }
@@ -96,8 +96,8 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like, briefly a tenth. docs/POLYGLOT.md has what
-// was measured, which is more than the half; a machine that is short of processors takes from the one side or the other.
+// TestPollersGetTheirShare: beside engines a poller has at least a quarter of what it has beside as many of its like. docs/POLYGLOT.md has what
+// was measured, which is more than all of it. One that sleeps for longer than the pauses gets in by chance, and may need some more time.
 func TestPollersGetTheirShare(t *testing.T) {
 	beside(t, every, func(t *testing.T, p *pair) {
 		p.share(t, 2)
@@ -109,17 +109,20 @@ func TestPollersGetTheirShare(t *testing.T) {
 
 func (p *pair) share(t *testing.T, n int) {
 	alone := &party{what: "its like", callers: n + 1, theirs: p.theirs}
-	fight{"alone", fightFor(), 5 * time.Millisecond, time.Minute}.run(t, p.server, alone)
+	f := fight{"alone", fightFor(), 5 * time.Millisecond, time.Minute}
+	f.run(t, p.server, alone)
 	for leases, fixed := range map[string]bool{"renewed": false, "fixed": true} {
+		f.name = fmt.Sprintf("%s-beside-%d", leases, n)
 		one := &party{what: p.name, callers: 1, theirs: p.theirs}
-		fight{leases, fightFor(), 5 * time.Millisecond, time.Minute}.run(t, p.server, append(engines(t, p.server, n, fixed), one)...)
-		share := float64(one.sections) * float64(n+1) / float64(alone.sections)
-		t.Logf("SHARE %s beside %d engines, leases %s: %d, %d for %d of its like, %.1f", p.name, n, leases, one.sections, alone.sections, n+1, share)
-		least := 0.1
-		if *atLength {
-			least = 0.25
+		all := append(engines(t, p.server, n, fixed), one)
+		had, share := 0, 0.0
+		for fights := 1; fights <= 5 && share < 0.25; fights++ {
+			f.run(t, p.server, all...)
+			had += one.sections
+			share = float64(had*(n+1)) / float64(fights*alone.sections)
 		}
-		if share < least {
+		t.Logf("SHARE %s beside %d engines, leases %s: %d, %d for %d of its like, %.1f", p.name, n, leases, had, alone.sections, n+1, share)
+		if share < 0.25 {
 			t.Errorf("beside %d engines, leases %s: %.2f", n, leases, share)
 		}
 	}

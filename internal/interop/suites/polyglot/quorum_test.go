@@ -32,6 +32,7 @@ func TestQuorum(t *testing.T) {
 			servers[2].Kill()
 			t.Run("ours holds, a server is gone", q.theyWait)
 			t.Run("theirs holds, a server is gone", q.weWait)
+			t.Run("theirs is killed", q.kill)
 		})
 	}
 }
@@ -81,6 +82,18 @@ func (q *quorum) weWait(t *testing.T) {
 	q.theirs.Do("extend theirs")
 	q.theirs.Do("unlock theirs")
 	testkit.MustUnlock(t, mustCome(t, waiter))
+}
+
+func (q *quorum) kill(t *testing.T) {
+	q.theirs.Do("lock dead %d 0", lease.Milliseconds())
+	waiter := q.ours("dead").LockAsync(context.Background())
+	q.theirs.Kill()
+	killed := time.Now()
+	left := time.Duration(q.servers[1].MustDo("PTTL", "dead").Int) * time.Millisecond
+	testkit.MustUnlock(t, mustCome(t, waiter))
+	if waited := time.Since(killed); left <= 0 || waited < left-2*time.Millisecond {
+		t.Errorf("with %v left, our waiter had the lock after %v", left, waited)
+	}
 }
 
 func (q *quorum) contend(t *testing.T, name string) {
