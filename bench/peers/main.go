@@ -195,7 +195,7 @@ func explain(flags *flag.FlagSet) {
   peers --redisson JAR --away 500us --only wheellock,redisson --work handover,handover-fenced,handover-fair
                                              hand-overs by three kinds of locks, with Redis 0.5 ms away
   peers --work 'fleet-*-32*' --rounds 1      32 processes that want one name, by every kind of lock
-  peers --work distinct-1024 --redis-server redis-server --redis-server "redis-server --cluster-enabled yes"
+  peers --work distinct-1024 --redis-server redis-server --redis-server "redis-server --cluster-enabled yes --cluster-announce-ip 127.0.0.1"
                                              the same work on the only master of a cluster
   taskset -c 1 peers --redis-cpu 0 --work distinct-1    contestants on one processor, Redis on another
   peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"

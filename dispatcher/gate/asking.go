@@ -109,8 +109,14 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
-	if l.traits().polls && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) { // nobody tells us
+	if !l.traits().polls {
+		return
+	}
+	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine: nobody tells us
+	if met {
 		r.turns.noteMet(now)
+	}
+	if met || r.orphans.inLine() { // an orphan may be the first in line, before our place
 		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)
 	}
 }

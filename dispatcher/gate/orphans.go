@@ -47,6 +47,11 @@ func (os orphans) leaveLine(now Time) {
 	}
 }
 
+// inLine reports whether one of them may have a place in line.
+func (os orphans) inLine() bool {
+	return slices.ContainsFunc(os, func(o orphan) bool { return o.inLine })
+}
+
 // of is the index of the orphan with an owner number of this engine; -1: there is none.
 func (os orphans) of(id uint64) int {
 	return slices.IndexFunc(os, func(o orphan) bool { return o.id == id })

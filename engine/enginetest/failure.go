@@ -90,6 +90,8 @@ const (
 var operations = map[string]operation{
 	digest(scripts.Renew.Text): renewal, digest(scripts.RenewRead.Text): renewal, digest(scripts.Confirm.Text): renewal,
 	digest(scripts.ConfirmRead.Text): renewal, digest(scripts.PermitRenew.Text): renewal,
+	digest(scripts.RenewSimple.Text): renewal, digest(scripts.ConfirmSimple.Text): renewal,
+	digest(scripts.ReleaseSimple.Text): unlock, digest(scripts.ReleaseSimpleFromLine.Text): unlock,
 	digest(scripts.Release.Text): unlock, digest(scripts.ReleaseFromLine.Text): unlock, digest(scripts.FairRelease.Text): unlock,
 	digest(scripts.ReleaseRead.Text): unlock, digest(scripts.ReleaseReadFromLine.Text): unlock, digest(scripts.ReleaseWrite.Text): unlock,
 	digest(scripts.ReleaseWriteFromLine.Text): unlock, digest(scripts.Downgrade.Text): unlock, digest(scripts.PermitFree.Text): unlock,

@@ -32,7 +32,7 @@ var quick = map[string]bool{
 	"mutex paused": true, "mutex handed on": true, "fenced detaches": true, "semaphore": true, "latch, standing still": true,
 	"line": true, "line forced while asked": true, "line and least times": true, "line and an open slot": true, "fair claims forced": true,
 	"fair claims forced twice": true, "line of permits and an open slot": true, "fenced line beside a publisher": true,
-	"two names of a mutex and an open slot": true, "two names of a fenced and an open slot": true, "read-write line, refused": true,
+	"two names of a mutex and an open slot": true, "two names of a fenced and an open slot": true, "read-write line, refused": true, "simple line": true,
 }
 
 // Every order of events in small worlds.

@@ -72,6 +72,11 @@ var bugs = []string{
 	"a place for permits that is not changed to what is wanted now",
 	"a name refused in a wide call that counts as held by another",
 	"a name refused in a wide call that is charged to the others",
+	"a simple lock that is freed whoever has it",
+	"a simple lock whose renewal loses the TTL",
+	"a simple lock whose adoption loses the TTL",
+	"a simple lock that is refused to the owner that has it",
+	"a simple lock before which an orphan stands in line",
 }
 
 var (

@@ -172,7 +172,7 @@ var bugs = []Bug{
 	}},
 	{"a line without an end", []edit{
 		{"scripts/line.lua", "		if not since then -- before the place goes", "		if false then -- before the place goes"},
-		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n		if not since"},
+		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{
 		{"scripts/line.lua", "if give(lock, line, rotate(line, place), how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
@@ -192,7 +192,7 @@ var bugs = []Bug{
 	}},
 	{"a release that gives the lock and wakes everybody in line", []edit{
 		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "2"},
-		{"scripts/line.lua", "then return GIVEN end\n		if not since", "then publish(how, channel, FREE) return GIVEN end\n		if not since"},
+		{"scripts/line.lua", "then return GIVEN end\n", "then publish(how, channel, FREE) return GIVEN end\n"},
 	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
 		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
@@ -258,6 +258,21 @@ var bugs = []Bug{
 	{"a name refused in a wide call that is charged to the others", []edit{
 		{"dispatcher/wire/call.go", "		switch fault := batch[at].Reply.Fault(); {\n", "		others := slices.ContainsFunc(batch[c.From:c.To], func(c gate.Command) bool { return c.Result == gate.Again })\n" +
 			"		switch fault := batch[at].Reply.Fault(); {\n		case others:\n			batch[at].Result, batch[at].Reply = gate.Again, 0\n"},
+	}},
+	{"a simple lock that is freed whoever has it", []edit{
+		{"scripts/release_simple.lua", "	return found == owner and 0", "	return type(found) == 'string' and 0"},
+	}},
+	{"a simple lock whose renewal loses the TTL", []edit{
+		{"scripts/simple.lua", "	return prolong(lock, lease) or renews and 1", "	return not call('SET', lock, owner) or renews and 1"},
+	}},
+	{"a simple lock whose adoption loses the TTL", []edit{
+		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
+	}},
+	{"a simple lock that is refused to the owner that has it", []edit{
+		{"scripts/acquire_simple.lua", "found ~= owner then", "found ~= lock then"},
+	}},
+	{"a simple lock before which an orphan stands in line", []edit{
+		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
 	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
