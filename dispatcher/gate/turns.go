@@ -18,7 +18,8 @@ const (
 	// sum of the two, which is less than a second.
 	longestTurn = 830 * time.Millisecond
 	// shortTurn is how long it is kept right after others were met; half as much again, drawn at random, is added, because a poller that always
-	// sleeps for the same time could ask in each turn and in no pause. Later a turn lasts for half of the time since then.
+	// sleeps for the same time could ask in each turn and in no pause. A turn lasts for longer if they kept the name for longer than the pause, and
+	// later for half of the time since then.
 	shortTurn = 60 * time.Millisecond
 	// peekPause is between two looks during a pause.
 	peekPause = 14 * time.Millisecond
@@ -26,12 +27,14 @@ const (
 
 // turns are the turns of a process that shares a name with pollers.
 type turns struct {
-	began   Time  // when this turn began; 0: there is none
-	handed  int32 // handoffs in this turn
-	freedAt Time  // when this process last released the name
-	ends    Time  // when the pause ends in which the name is left to others; 0: there is none
-	peekAt  Time  // when the next look may leave
-	met     Time  // when another owner was last found; 0: never
+	began   Time          // when this turn began; 0: there is none
+	handed  int32         // handoffs in this turn
+	freedAt Time          // when this process last released the name
+	ends    Time          // when the pause ends in which the name is left to others; 0: there is none
+	peekAt  Time          // when the next look may leave
+	met     Time          // when another owner was last found; 0: never
+	refused Time          // since when others have been found after each pause; 0: they are not
+	had     time.Duration // how long they had been when this turn began
 }
 
 // length is how long a turn lasts.
@@ -39,7 +42,7 @@ func (t *turns) length(now Time, seed uint64) time.Duration {
 	if t.met == 0 {
 		return longestTurn
 	}
-	return min(max(shortTurn+jitter(seed, shortTurn/2), (now-t.met)/2), longestTurn)
+	return min(max(shortTurn+jitter(seed, shortTurn/2), t.had, (now-t.met)/2), longestTurn)
 }
 
 // metLately reports whether turns are shorter than usual, because others were met.
@@ -66,6 +69,9 @@ func (t *turns) leave(now Time) {
 // noteMet records that another owner has the name.
 func (t *turns) noteMet(now Time) {
 	t.met, t.began, t.ends = now, 0, 0
+	if t.refused == 0 {
+		t.refused = now
+	}
 }
 
 // peekAlarm is when the next look may leave; Never: there is nothing to find out.
@@ -79,7 +85,11 @@ func (t *turns) peekAlarm() Time {
 // noteOurs records that this process has the name now. The turn goes on if the name was free only because no caller waited here.
 func (t *turns) noteOurs(now Time) {
 	if t.began == 0 || now-t.freedAt >= pollWindow {
-		t.began, t.handed, t.ends = now, 0, 0
+		t.began, t.handed, t.ends, t.had = now, 0, 0, 0
+		if t.refused != 0 {
+			t.had = now - t.refused
+		}
+		t.refused = 0
 	}
 }
 

@@ -22,6 +22,8 @@ func TestTurnsEnd(t *testing.T) {
 		{"others were met just now", turns{began: now - shortTurn + 1, handed: 1, met: now - 1}, false},
 		{"others were met some time ago", turns{began: now - 500*time.Millisecond, handed: 1, met: now - time.Second}, true},
 		{"a longer time ago", turns{began: now - 500*time.Millisecond + 1, handed: 1, met: now - time.Second}, false},
+		{"others had it for long", turns{began: now - 500*time.Millisecond + 1, handed: 1, met: now - 1, had: 500 * time.Millisecond}, false},
+		{"as long as others had it", turns{began: now - 500*time.Millisecond, handed: 1, met: now - 1, had: 500 * time.Millisecond}, true},
 		{"others were met long ago", turns{began: now - longestTurn + 1, handed: 1, met: 1}, false},
 		{"long ago, and this keeps it from nobody", turns{began: 1, met: 1}, false},
 	} {
@@ -71,6 +73,16 @@ func TestTurnsBegin(t *testing.T) {
 	}
 	if left.noteMet(now); left.ends != 0 || left.began != 0 || left.peekAlarm() != Never {
 		t.Errorf("others have it: %+v", left)
+	}
+	left.noteMet(now + time.Second)
+	if left.noteOurs(now + 2*time.Second); left.had != 2*time.Second || left.refused != 0 {
+		t.Errorf("others had it for two seconds: %+v", left)
+	}
+	if left.leave(now); left.had != 2*time.Second {
+		t.Errorf("in the next pause: %+v", left)
+	}
+	if left.noteOurs(now + 3*time.Second); left.had != 0 {
+		t.Errorf("after a pause in vain: %+v", left)
 	}
 	for name, c := range map[string]struct {
 		t    turns
