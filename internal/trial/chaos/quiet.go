@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,7 +136,7 @@ func (h *history) awaitQuiet() {
 		}
 		quiet := span{began, now()}
 		if quiet.to.sub(quiet.from) > bound+quiet.shared(ph.stallsNow()) {
-			h.fail("quiet", "%v after the last call there still are %d things: %.200q", bound, len(left), left)
+			h.fail("quiet", "%v after the last call there still are %d things: %.200q%s", bound, len(left), left, ph.describe(left))
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -159,7 +160,7 @@ func (ph *phase) leftovers() []string {
 	}
 	var left []string
 	for _, key := range ph.server.Keys() {
-		if names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
+		if ph.deadLine(key) || names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
 			continue
 		}
 		left = append(left, key)
@@ -172,6 +173,16 @@ func (ph *phase) leftovers() []string {
 		left = append(append(left, subs.Channels...), subs.Shard...)
 	}
 	return left
+}
+
+// deadLine tells whether a key is a line in which only clients stand that were killed: their places go when the next one looks, or with the line.
+func (ph *phase) deadLine(key string) bool {
+	if !strings.HasSuffix(key, ":wheellock:line") {
+		return false
+	}
+	line := ph.server.Do("ZRANGE", key, "0", "-1").Texts()
+	return slices.ContainsFunc(ph.gone, func(p *process) bool { return p.stands(line) }) &&
+		!slices.ContainsFunc(ph.clients, func(p *process) bool { return p.stands(line) })
 }
 
 // idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks, or the complete
@@ -205,4 +216,19 @@ func (h *history) checkCounts() {
 		}
 		return nil
 	})
+}
+
+// describe tells of lines who stands in them.
+func (ph *phase) describe(keys []string) (text string) {
+	for _, key := range keys {
+		if strings.HasSuffix(key, ":wheellock:line") {
+			text += fmt.Sprintf("; in %s %q, which lasts for %d ms", key, ph.server.Do("ZRANGE", key, "0", "-1").Texts(), ph.server.Do("PTTL", key).Int)
+		}
+	}
+	for _, p := range ph.clients {
+		p.mu.Lock()
+		text += fmt.Sprintf("; client %d is engine %s", p.Number, p.engine)
+		p.mu.Unlock()
+	}
+	return text
 }
