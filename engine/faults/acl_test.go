@@ -159,12 +159,15 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 	if freed, err := theirs.ForceUnlock(ctx); err != nil || !freed {
 		return fmt.Errorf("ForceUnlock: %t, %w", freed, err)
 	}
-	for _, key := range l.server.Keys() {
-		if strings.HasPrefix(key, "app:stock") {
-			return fmt.Errorf("left in Redis: %q", key)
+	for began := time.Now(); ; time.Sleep(time.Millisecond) { // a waiter that has given up leaves when its last answer has come
+		left := slices.DeleteFunc(l.server.Keys(), func(key string) bool { return !strings.HasPrefix(key, "app:stock") })
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Since(began) > 2*time.Second {
+			return fmt.Errorf("left in Redis: %q", left)
 		}
 	}
-	return nil
 }
 
 // pool has a caller wait for a permit of another process.

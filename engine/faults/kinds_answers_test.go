@@ -127,6 +127,11 @@ func (w *whoLost) oneIn(n int, c *chance, way *redisnet.Direction) {
 	})
 }
 
+// all reports whether an answer of each of these was lost.
+func (w *whoLost) all(of []scripts.Script) bool {
+	return !slices.ContainsFunc(of, func(s scripts.Script) bool { return w.times[testkit.Digest(s)] == 0 })
+}
+
 // require checks that answers of each of these scripts got lost.
 func (w *whoLost) require(t *testing.T, of ...scripts.Script) {
 	t.Helper()

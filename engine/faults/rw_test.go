@@ -17,7 +17,8 @@ import (
 func TestFaultRWUnderEveryFault(t *testing.T) {
 	t.Parallel()
 	lost := &whoLost{times: make(map[string]int)}
-	virtual.Seeds(t, testkit.Times(t, 400, 8), func(w *virtual.World, random *rand.Rand) {
+	of := []scripts.Script{scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead}
+	play := func(w *virtual.World, random *rand.Rand) {
 		c := &chance{r: random}
 		change := []func(*engine.Options){testkit.Lease(time.Hour), testkit.OnlyMessages, func(o *engine.Options) { o.HandoffTime = time.Millisecond }}
 		e, l := w.Connect(change...)
@@ -36,6 +37,10 @@ func TestFaultRWUnderEveryFault(t *testing.T) {
 		l.Down.Swallow(0, nil)
 		w.T.Logf("%d grants", contest.Grants.Load())
 		w.Quiet(e, 0)
-	})
-	lost.require(t, scripts.AcquireRead, scripts.AcquireWrite, scripts.ReleaseRead, scripts.ReleaseWrite, scripts.Downgrade, scripts.RenewRead)
+	}
+	virtual.Seeds(t, testkit.Times(t, 400, 8), play)
+	for seed := uint64(1000); !lost.all(of) && seed < 1030 && !t.Failed(); seed++ { // few seeds may spare one of them
+		virtual.Test(t, func(w *virtual.World) { play(w, rand.New(rand.NewPCG(seed, seed))) })
+	}
+	lost.require(t, of...)
 }
