@@ -41,7 +41,7 @@ func TestRedissonGetsItsShare(t *testing.T) {
 
 func (r rivalry) run(t *testing.T, p *pair) {
 	what := fmt.Sprintf("share:%s:%d:%d", r.kind, r.names, r.threads)
-	f := newFight(t, p, what, max(contention(t), 3*time.Second)) // the first second may be ours alone
+	f := newFight(t, p, what, max(contention(t), 6*time.Second)) // the first second may be ours alone
 	f.names = nil
 	for n := range r.names {
 		f.names = append(f.names, fmt.Sprintf("%s:%d", what, n))
