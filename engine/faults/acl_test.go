@@ -159,7 +159,7 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 	if freed, err := theirs.ForceUnlock(ctx); err != nil || !freed {
 		return fmt.Errorf("ForceUnlock: %t, %w", freed, err)
 	}
-	for began := time.Now(); ; time.Sleep(time.Millisecond) { // a waiter that has given up leaves when its last answer has come
+	for began := time.Now(); ; time.Sleep(time.Millisecond) { // sleeps: between two looks; a waiter that has given up leaves when its last answer has come
 		left := slices.DeleteFunc(l.server.Keys(), func(key string) bool { return !strings.HasPrefix(key, "app:stock") })
 		if len(left) == 0 {
 			return nil
