@@ -60,7 +60,7 @@ func TestAcquireSimple(t *testing.T) {
 			t.Run("of what another has leaves it as it is, and says so: "+what, func(t *testing.T) {
 				b := b.fresh(t)
 				b.must("SET", one, value)
-				b.want(acquireSimple(b, annOwner, hour), fmt.Sprint(int64(3*(-1<<43) - 1)), "acquire_simple of what has no TTL")
+				b.want(acquireSimple(b, annOwner, hour), fmt.Sprint(int64(3*(-1<<43)-1)), "acquire_simple of what has no TTL")
 				b.must("SET", one, value, "PX", "1800000")
 				reply := scripts.Reply(number(t, acquireSimple(b, annOwner, hour)))
 				if ttl, held := reply.Held(); !held || ttl > half || ttl < half-time.Minute || !reply.Place().Listens {
