@@ -32,7 +32,7 @@ return each(n, function(i)
 		local ttl = call('PTTL', lock)
 		if type(ttl) == 'table' then return fault(ttl, lock) end
 		if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
-		return taken(ttl) + (outside(lock) and 3 * STANDING or 0)
+		return taken(ttl) + (strange(found) and 3 * STANDING or 0)
 	end
 	local made = not found and call('SET', lock, owner, 'PX', lease)
 	local refused = made and not made.ok and fault(made, lock) or found and prolong(lock, lease)

@@ -6,9 +6,9 @@
 -- place is the first. So a release concerns one engine, however many wait.
 -- One that waits to read has READER: the readers before the first writer are told at once, and each that has begun to read tells the first
 -- place if that is a reader's. An owner that ends in ":write" is the writer of a read-write lock.
--- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a turn, a TURN or as long as the engine says, a release
--- frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. The member SINCE, behind all
--- places, says since when the lock was given and not freed.
+-- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a turn a release frees the
+-- lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A turn is a TURN; of a simple lock the release
+-- says how long it is. The member SINCE, behind all places, says since when the lock was given and not freed.
 local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
 local STANDS = 60000 -- ms that a line lasts after its last question
 local TURN = 100 -- ms
@@ -204,8 +204,9 @@ local function moment()
 end
 
 -- handOver gives a lock that its owner has left to the first place in its line, or frees it, once in turn ms for others, with that message on
--- the channel if there is one. It answers GIVEN, or how many listeners were woken, with a PLACE for each that still stands in line. An owner that took the lock while its hash slot was open may have its place
--- still, at which nobody waits. Without the time nobody knows when a turn ends: then each release frees the lock.
+-- the channel if there is one. It answers GIVEN, or how many listeners were woken, with a PLACE for each that still stands in line; without a
+-- message 1 in place of the listeners if the first place was told to ask at once. An owner that took the lock while its hash slot was open may
+-- have its place still, at which nobody waits. Without the time nobody knows when a turn ends: then each release frees the lock.
 local function handOver(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
 	turn = turn or TURN

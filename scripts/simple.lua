@@ -18,10 +18,10 @@ if tardy then return tardy end
 
 -- pass makes fresh the owner of a lock that old has, for lease. It was done before if fresh has it.
 local function pass(lock, old, fresh, lease)
-	local done, refused = owns(lock, fresh)
-	if refused then return adopts and fault(refused, lock) or lostor(refused, lock) end
-	if done then return adopts and prolong(lock, lease) or 0 end
-	if not owns(lock, old) then return -1 end
+	local found = call('GET', lock)
+	if type(found) == 'table' then return adopts and fault(found, lock) or lostor(found, lock) end
+	if found == fresh then return adopts and prolong(lock, lease) or 0 end
+	if found ~= old then return -1 end
 	local made = call('SET', lock, fresh, 'PX', lease) -- refused at maxmemory, and then nothing has changed
 	return made.ok and 0 or fault(made, lock)
 end
@@ -42,7 +42,5 @@ return each(n, function(i)
 	end
 	local owner, lease = ARGV[i], ARGV[n + i] or ARGV[n + 1]
 	if confirms then owner, lease = ARGV[2 * i - 1], ARGV[2 * i] end
-	local mine, refused = owns(lock, owner)
-	if not mine then return refused and lostor(refused, lock) or -1 end
-	return prolong(lock, lease) or renews and 1 or line and PLACE * places(line) or 0
+	return missing(lock, owner) or prolong(lock, lease) or renews and 1 or line and PLACE * places(line) or 0
 end)

@@ -1,16 +1,21 @@
 -- simple_line.lua: is put before line.lua in the scripts of simple locks: what differs where the lock is a string, whose value is the owner.
 -- Others poll. They hear of nothing, and an engine that has such an owner before it asks again by itself.
 
--- owns reports whether a lock has that owner, or what Redis says against the question.
-local function owns(lock, owner)
+-- missing is the answer of what is about an owner that does not have the lock: -1, or the fault; nil: it has it.
+local function missing(lock, owner)
 	local found = call('GET', lock)
-	return found == owner, type(found) == 'table' and found
+	if found ~= owner then return type(found) == 'table' and lostor(found, lock) or -1 end
 end
 
--- outside reports whether the owner of a lock may be no engine that gives it to the line.
+-- strange reports whether an owner may be no engine that gives the lock to the line. The pattern costs more for a long one.
+local function strange(owner)
+	return #owner > 200 or not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:%w*$')
+end
+
+-- outside reports that of the owner of a lock.
 local function outside(lock)
 	local owner = call('GET', lock)
-	return type(owner) == 'string' and (#owner > 200 or not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:%w*$')) -- of a long one the pattern costs more
+	return type(owner) == 'string' and strange(owner)
 end
 
 -- put makes an owner the owner of a free lock for GIFT, and reports whether it has.
@@ -21,5 +26,5 @@ end
 
 -- withdraw takes a lock back from an owner that has not heard of it.
 local function withdraw(lock, owner)
-	if owns(lock, owner) then call('DEL', lock) end -- unchecked: its lease is short
+	if not missing(lock, owner) then call('DEL', lock) end -- unchecked: its lease is short
 end

@@ -260,10 +260,10 @@ var bugs = []Bug{
 			"		switch fault := batch[at].Reply.Fault(); {\n		case others:\n			batch[at].Result, batch[at].Reply = gate.Again, 0\n"},
 	}},
 	{"a simple lock that is freed whoever has it", []edit{
-		{"scripts/release_simple.lua", "	return found == owner and 0", "	return type(found) == 'string' and 0"},
+		{"scripts/simple_line.lua", "	if found ~= owner then return", "	if type(found) ~= 'string' then return"},
 	}},
 	{"a simple lock whose renewal loses the TTL", []edit{
-		{"scripts/simple.lua", "	return prolong(lock, lease) or renews and 1", "	return not call('SET', lock, owner) or renews and 1"},
+		{"scripts/simple.lua", "or prolong(lock, lease) or renews and 1", "or not call('SET', lock, owner) or renews and 1"},
 	}},
 	{"a simple lock whose adoption loses the TTL", []edit{
 		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
