@@ -181,3 +181,40 @@ func TestALineThatMayNotBeRead(t *testing.T) {
 		t.Errorf("show: %s", got)
 	}
 }
+
+// A simple lock of an engine shows by its value. That of another library is a string like any other, unless --kind says what it is.
+func TestSimpleLocks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Identity = "shop@pod-1:1" })
+	testkit.MustLock(t, e.SimpleMutex("job:1"))
+	server.MustDo("SET", "job:2", "their token", "PX", "60000")
+	server.MustDo("SET", "job:3", "no lock: it has no TTL")
+	for _, c := range []struct {
+		args []string
+		exit int
+		want string
+	}{
+		{[]string{"show", "job:1"}, 0, "simple lock\n  held by    shop@pod-1:1\n"},
+		{[]string{"show", "job:2"}, 1, "not a lock: the key is a string\n"},
+		{[]string{"show", "--kind", "simple", "job:2"}, 0, "simple lock\n  held by    their token, whose process is not known\n"},
+		{[]string{"ls", "--kind", "simple", "--sort", "name", "job:*"}, 0, "shop@pod-1:1  job:1\n"},
+		{[]string{"ls", "job:*"}, 0, "HOLDER  NAME\n"},
+		{[]string{"show", "--kind", "mutex", "job:2"}, 64, ""},
+		{[]string{"force", "--yes", "job:2"}, 1, ""},
+		{[]string{"force", "--yes", "--kind", "simple", "job:2"}, 0, "freed job:2\n"},
+		{[]string{"lock", "--kind", "fair", "job:2", "--", "env"}, 64, ""},
+	} {
+		args := append([]string{c.args[0], "--redis", server.URL()}, c.args[1:]...)
+		if out := wheellock(t, args...).want(t, c.exit).stdout.String(); !strings.Contains(out, c.want) {
+			t.Errorf("%v printed\n%s, want %q", c.args, out, c.want)
+		}
+	}
+	if keys := server.Keys(); !slices.Equal(keys, []string{"job:1", "job:3"}) {
+		t.Errorf("keys %q", keys)
+	}
+	env := wheellock(t, "lock", "--redis", server.URL(), "--kind", "simple", "job:2", "--", "env").want(t, 0).stdout.String()
+	if !strings.Contains(env, "WHEELLOCK_NAME=job:2\n") || strings.Contains(env, "WHEELLOCK_TOKEN") {
+		t.Errorf("the environment under a simple lock:\n%s", env)
+	}
+}

@@ -56,12 +56,11 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	case !f.yes && (!isFile || !term.IsTerminal(int(stdin.Fd()))):
 		return env.Usage("standard input is no terminal, so nobody can be asked: --yes frees it without asking")
 	}
-	r, err := connect(ctx, env)
+	r, err := connect(ctx, env, f.kind)
 	if err != nil {
 		return env.Fail(err)
 	}
 	defer r.Close()
-	r.simple = f.kind != ""
 	e, err := env.Open(ctx, func(*engine.Options) {})
 	if e != nil {
 		defer e.Close()

@@ -18,7 +18,7 @@ import (
 // which its engine is given the lock. So no member is passed on whole.
 
 // placeInLine has the owner of a place. Another member of the line, which says since when the lock was given, is none.
-var placeInLine = regexp.MustCompile(`^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]+(?::write|:[A-Z2-7]{26})?) [0-9]+$`)
+var placeInLine = regexp.MustCompile(`^(` + uuid + `:[0-9]+(?::write|` + salt + `)?) [0-9]+$`)
 
 // mostInQueue is how many places of a queue or a line are read.
 const mostInQueue = 1000

@@ -48,11 +48,14 @@ type Owner struct {
 	Detached  bool       `json:"detached,omitempty"`        // nobody holds it any more: it stays taken until its lease is over, or somebody adopts it
 }
 
+// The patterns of an engine's id, and of what is behind the owners of its simple locks.
+const uuid, salt = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `:[A-Z2-7]{26}`
+
 // ownerField is an owner id of an engine or of Redisson: a UUID and a number; ":write" follows for a writer, and ":detached" for a
 // name that stays taken without a holder. simpleOwner is the value of an engine's simple lock.
 var (
-	ownerField  = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):[0-9]+(:write|:detached)?$`)
-	simpleOwner = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9]+:[A-Z2-7]{26}(:detached)?$`)
+	ownerField  = regexp.MustCompile(`^(` + uuid + `):[0-9]+(:write|:detached)?$`)
+	simpleOwner = regexp.MustCompile(`^` + uuid + `:[0-9]+` + salt + `(:detached)?$`)
 )
 
 // ownerPattern is what all owner fields match, for Redis.
@@ -218,7 +221,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	l := &Lock{Named: cli.NamedBy(name)}
 	if len(locks) > 0 {
 		l = locks[0]
-	} else if err := r.other(ctx, l); err != nil {
+	} else if err := r.others(ctx, []*Lock{l}); err != nil {
 		return nil, err
 	}
 	clients := r.clients(ctx)
@@ -264,30 +267,39 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 // mostValue is how much of a string is read, in bytes.
 const mostValue = 1024
 
-// other finds out what has a name that nobody holds as a lock.
-func (r *redis) other(ctx context.Context, l *Lock) error {
-	answers := r.DoMulti(ctx, r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(mostValue-1).Build(),
-		r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(), r.B().Get().Key(scripts.TokenKey(l.Name)).Build(), r.B().Pttl().Key(l.Name).Build())
-	what, err := answers[0].ToString()
-	if err != nil {
-		return unavailable(err)
+// others finds out what has names that nobody holds as a lock.
+func (r *redis) others(ctx context.Context, locks []*Lock) error {
+	const each = 5
+	var ask rueidis.Commands
+	for _, l := range locks {
+		ask = append(ask,
+			r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(mostValue-1).Build(), r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(),
+			r.B().Get().Key(scripts.TokenKey(l.Name)).Build(), r.B().Pttl().Key(l.Name).Build())
 	}
-	value, _ := answers[1].ToString()
-	number, notNumber := strconv.ParseInt(value, 10, 64)
-	switch {
-	case what == "none":
-	case what == "string" && (r.simple || simpleOwner.MatchString(value)):
-		l.Kind, l.Holders = engine.KindSimple, 1
-		l.Owners = []Owner{{ID: value, Detached: strings.HasSuffix(value, ":detached")}}
-		l.TTL, _ = answers[4].AsInt64()
-	case what == "string" && notNumber == nil:
-		l.Free = &number
-		if n, err := answers[2].AsInt64(); err == nil && n > 0 {
-			l.Kind, l.Holders = engine.KindPermits, n
+	answers := r.DoMulti(ctx, ask...)
+	for i, l := range locks {
+		a := answers[i*each : (i+1)*each]
+		what, err := a[0].ToString()
+		if err != nil {
+			return unavailable(err)
 		}
-	default:
-		l.Foreign = what
+		value, _ := a[1].ToString()
+		number, notNumber := strconv.ParseInt(value, 10, 64)
+		switch {
+		case what == "none":
+		case what == "string" && (r.simple || simpleOwner.MatchString(value)):
+			l.Kind, l.Holders = engine.KindSimple, 1
+			l.Owners = []Owner{{ID: value, Detached: strings.HasSuffix(value, ":detached")}}
+			l.TTL, _ = a[4].AsInt64()
+		case what == "string" && notNumber == nil:
+			l.Free = &number
+			if n, err := a[2].AsInt64(); err == nil && n > 0 {
+				l.Kind, l.Holders = engine.KindPermits, n
+			}
+		default:
+			l.Foreign = what
+		}
+		l.Token, _ = a[3].AsInt64()
 	}
-	l.Token, _ = answers[3].AsInt64()
 	return nil
 }

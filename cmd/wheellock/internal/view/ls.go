@@ -203,11 +203,16 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 
 // eachOf passes on the locks among the names that are wanted. Of the others nothing but the keys is asked for.
 func (r *redis) eachOf(ctx context.Context, pattern string, want func(name string) bool, found func([]*Lock)) error {
+	unwanted := func(name string) bool { return !want(name) }
 	if r.simple {
-		return r.eachString(ctx, pattern, found)
+		return r.scan(ctx, pattern, "string", func(keys []string) error {
+			locks, err := r.ofKind(ctx, engine.KindSimple, slices.DeleteFunc(keys, unwanted))
+			found(slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL < 0 }))
+			return err
+		})
 	}
 	err := r.scan(ctx, pattern, "hash", func(keys []string) error {
-		keys = slices.DeleteFunc(keys, func(key string) bool { return !want(key) })
+		keys = slices.DeleteFunc(keys, unwanted)
 		if len(keys) == 0 {
 			return nil
 		}
@@ -220,39 +225,24 @@ func (r *redis) eachOf(ctx context.Context, pattern string, want func(name strin
 	}
 	// The ids of the permits that are held are in a sorted set beside the name.
 	return r.scan(ctx, "{"+pattern+"}:timeout", "zset", func(keys []string) error {
-		var locks []*Lock
-		for _, key := range keys {
-			l := &Lock{Named: cli.NamedBy(strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout"))}
-			if !want(l.Name) {
-				continue
-			}
-			if err := r.other(ctx, l); err != nil {
-				return err
-			}
-			if l.Kind == engine.KindPermits {
-				l.TTL = -1
-				locks = append(locks, l)
-			}
+		for i, key := range keys {
+			keys[i] = strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout")
+		}
+		locks, err := r.ofKind(ctx, engine.KindPermits, slices.DeleteFunc(keys, unwanted))
+		for _, l := range locks {
+			l.TTL = -1
 		}
 		found(locks)
-		return nil
+		return err
 	})
 }
 
-// eachString passes on the simple locks, which have a TTL.
-func (r *redis) eachString(ctx context.Context, pattern string, found func([]*Lock)) error {
-	return r.scan(ctx, pattern, "string", func(keys []string) error {
-		var locks []*Lock
-		for _, key := range keys {
-			l := &Lock{Named: cli.NamedBy(key)}
-			if err := r.other(ctx, l); err != nil {
-				return err
-			}
-			if l.Kind == engine.KindSimple && l.TTL >= 0 {
-				locks = append(locks, l)
-			}
-		}
-		found(locks)
-		return nil
-	})
+// ofKind returns those of names that others finds to be of a kind.
+func (r *redis) ofKind(ctx context.Context, kind engine.Kind, names []string) ([]*Lock, error) {
+	var locks []*Lock
+	for _, name := range names {
+		locks = append(locks, &Lock{Named: cli.NamedBy(name)})
+	}
+	err := r.others(ctx, locks)
+	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.Kind != kind }), err
 }

@@ -44,9 +44,8 @@ func (k *kind) define(flags *flag.FlagSet) {
 
 // dial connects, and finds out whether this user may look.
 func dial(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
-	r, err := connect(ctx, env)
+	r, err := connect(ctx, env, k)
 	if err == nil {
-		r.simple = k != ""
 		if err = r.mayLook(ctx); err != nil {
 			r.Close()
 		}
@@ -54,13 +53,13 @@ func dial(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	return r, err
 }
 
-func connect(ctx context.Context, env *cli.Env) (*redis, error) {
+func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	o, err := env.Options()
 	if err != nil {
 		return nil, err
 	}
 	c := o.Redis
-	r := &redis{place: strings.Join(c.InitAddress, ", ")}
+	r := &redis{place: strings.Join(c.InitAddress, ", "), simple: k != ""}
 	c.DisableCache, c.DisableRetry, c.AlwaysPipelining, c.PipelineMultiplex = true, true, true, -1
 	if c.ConnWriteTimeout == 0 {
 		c.ConnWriteTimeout = 5 * time.Second
