@@ -128,7 +128,7 @@ func (l *Lock) endYield(nobody bool, now Time) {
 	}
 }
 
-// peekAlarm is when Redis is to be asked, during a pause, who has the name.
+// peekAlarm is when Redis is to be asked, during a pause, whether the name is free.
 func (l *Lock) peekAlarm() Time {
 	if l.contest.queue.lasting() == 0 || l.lease.phase != free {
 		return Never

@@ -60,8 +60,8 @@ const (
 	SimpleKind // a mutex whose key is a string, shared with pollers
 )
 
-// AppendOwner appends the owner of a tenure in Redis, "<uuid>:<number>" as Redisson's is "<uuid>:<thread>". ":<salt>" follows in a simple lock,
-// whose value must be one that nobody guesses.
+// AppendOwner appends the owner of a tenure in Redis, "<uuid>:<number>" as Redisson's is "<uuid>:<thread>". ":<salt>" follows in a simple lock:
+// its value must not be guessed.
 func (k Kind) AppendOwner(b []byte, uuid, salt string, id uint64) []byte {
 	b = strconv.AppendUint(append(append(b, uuid...), ':'), id, 10)
 	if k == SimpleKind {

@@ -86,11 +86,11 @@ func (l *Lock) mayKeep(now Time) bool {
 
 // turnOver reports whether the name must be left to other processes, which have shown that they want it.
 func (l *Lock) turnOver(now Time) bool {
-	if r := l.contest.rivals; l.traits().polls {
+	r := l.contest.rivals
+	if l.traits().polls {
 		return r.turns.over(now, l.lease.ID)
-	} else {
-		return r.yielding.over(l.contest.queue.n + 1)
 	}
+	return r.yielding.over(l.contest.queue.n + 1)
 }
 
 // countHandoff counts a grant that asked nothing of Redis.

@@ -3,7 +3,7 @@ package gate
 import "time"
 
 // Pollers leave nothing in Redis by which they could be counted. So processes that keep a name for callers of their own end their turn after a
-// while and leave the name free for so long that every poller asks once. The process that asks next looks meanwhile who has the name. Where
+// while and leave the name free for so long that every poller asks once. The process that asks next looks meanwhile whether the name is free. Where
 // others were met, turns are shorter than pauses for a while.
 //
 // A turn is that of one process, of a spin lock and of a simple lock for which nobody else waits in line, or of all engines in a line: it begins
