@@ -138,9 +138,11 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: ## rivals side by side, Redisson where a JDK and Maven are: table, JSON, pictures; 23 minutes, PEERS="--rounds 3 ..." for less
+bench: ## rivals side by side, Redisson where a JDK and Maven are, redis-py where Python is: table, JSON, pictures; 26 minutes, PEERS="--rounds 3 ..." for less
 	@.ci/prepare redis
-	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; $(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $(PEERS)
+	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; \
+	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \
+	$(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $${python:+--redis-py "../../$$python"} $(PEERS)
 
 bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 13 minutes
 	@$(MAKE) bench PEERS="--out results/fleet --rounds 1 --for 4s --work 'fleet-*' $(PEERS)"

@@ -29,7 +29,7 @@ const (
 const farewell = 2 * time.Second
 
 type childSpec struct {
-	URL        string
+	URL        string // of several servers, those with commas between them
 	Contestant string
 	Work       string
 	Process    int

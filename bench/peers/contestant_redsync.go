@@ -2,38 +2,44 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
-	"github.com/redis/go-redis/v9"
 )
 
 var redsyncEntry = entry{
 	name:     "redsync",
 	module:   "github.com/go-redsync/redsync/v4",
-	settings: "one go-redis client with its default pool; its default delay between tries, 50-250 ms by chance; 200 tries",
+	settings: "a go-redis client with its default pool for each server; its default delay between tries, 50-250 ms by chance; 200 tries",
 	lacks:    "polls instead of being woken; no renewal, no fencing token; order of waiters is by chance",
 	title:    "redsync",
 	commands: []string{"hello", "set"},
 	open:     func(work) Contestant { return &redSync{} },
+	takes:    func(w work) bool { return w.Load != asynchronous && (w.Kind == "" || w.Kind == quorum) },
 }
 
 // redsyncTries bounds the wait: 200 tries at 150 ms on average are longWait.
 const redsyncTries = int(longWait / (150 * time.Millisecond))
 
 type redSync struct {
-	client redis.UniversalClient
-	sync   *redsync.Redsync
+	clients []goRedisClient
+	sync    *redsync.Redsync
 }
 
-func (r *redSync) Open(url string) error {
-	client, err := goRedis(url)
-	if err != nil {
-		return err
+func (r *redSync) Open(urls string) error {
+	var pools []redis.Pool
+	for url := range strings.SplitSeq(urls, ",") {
+		client, err := goRedis(url)
+		if err != nil {
+			return err
+		}
+		r.clients = append(r.clients, client)
+		pools = append(pools, goredis.NewPool(client))
 	}
-	r.client = client
-	r.sync = redsync.New(goredis.NewPool(r.client))
+	r.sync = redsync.New(pools...)
 	return nil
 }
 
@@ -47,4 +53,8 @@ func (r *redSync) Pair(ctx context.Context, name string, inside func()) error {
 	return err
 }
 
-func (r *redSync) Close() { r.client.Close() }
+func (r *redSync) Close() {
+	for _, client := range r.clients {
+		client.Close()
+	}
+}

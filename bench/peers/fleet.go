@@ -13,7 +13,7 @@ import (
 // with connections of its own each.
 var (
 	fleetCallers = []int{2, 8, 32, 64, 128, 256}
-	fleetKinds   = []string{"", fenced, fair, write, semaphore, permit}
+	fleetKinds   = []string{"", fenced, fair, write, semaphore, permit, quorum}
 	fleetInside  = []time.Duration{5 * time.Millisecond, 0}
 )
 
@@ -37,6 +37,9 @@ func fleets() (works []work) {
 				w.Title = fmt.Sprintf("one name, %d clients in one process with connections of their own and one caller each, %s", n, doing)
 			}
 			for _, w.Kind = range fleetKinds {
+				if w.Kind == quorum && w.together() { // too many connections for one process
+					continue
+				}
 				w.ID = fmt.Sprintf("fleet-%s-%d%s", cmp.Or(w.Kind, plainFleets), n, suffix)
 				works = append(works, w)
 			}

@@ -16,8 +16,8 @@
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
 //     tables of markdown.go and the pictures of plot.go. "go test -run Results . -update" draws both anew from results.json.
 //
-// contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock. redisson.go has
-// bench/redisson do the works, in Java.
+// contestant_*.go and wheellock.go hold one contestant each: its settings, and how it takes and gives back a lock. driven.go has programs
+// of other languages do the works: redisson.go, redispy.go.
 package main
 
 import (
@@ -36,17 +36,24 @@ import (
 
 // options are the flags, checked.
 type options struct {
-	rounds    int
-	length    time.Duration // of the measured part of one turn
-	warmUp    time.Duration // before it, not counted
-	warmUpJIT time.Duration // of Redisson
-	works     []work
-	entries   []entry
-	base      string // the contestant that ratios are against
-	out       string
-	servers   []string      // commands that start one
-	redisCPU  string        // that they keep to; empty: any
-	away      time.Duration // from the contestants, each way
+	rounds   int
+	length   time.Duration // of the measured part of one turn
+	warmUp   time.Duration // before it, not counted
+	works    []work
+	entries  []entry
+	base     string // the contestant that ratios are against
+	out      string
+	servers  []string      // commands that start one
+	redisCPU string        // that they keep to; empty: any
+	away     time.Duration // from the contestants, each way
+}
+
+// others is how many servers there are besides each.
+func (o options) others() int {
+	if slices.ContainsFunc(o.works, func(w work) bool { return w.Kind == quorum }) {
+		return quorumServers - 1
+	}
+	return 0
 }
 
 func main() {
@@ -80,6 +87,13 @@ func compare(ctx context.Context, opts options) error {
 		}
 		defer s.Close()
 		servers = append(servers, s)
+		for range opts.others() {
+			other, err := startServer(ctx, command, opts.redisCPU, opts.away)
+			if err != nil {
+				return err
+			}
+			s.others = append(s.others, other)
+		}
 	}
 	results, err := runAll(ctx, opts, servers)
 	if err != nil {
@@ -100,7 +114,7 @@ func compare(ctx context.Context, opts options) error {
 
 func parseFlags(args []string) (options, error) {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
-	opts := options{warmUp: 500 * time.Millisecond, warmUpJIT: redissonWarmUp}
+	opts := options{warmUp: 500 * time.Millisecond}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
 	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
 	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks but fleets")
@@ -115,6 +129,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	flags.DurationVar(&opts.away, "away", 0, "`time` that a proxy adds on the way to Redis, and as much on the way back")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
+	python := flags.String("redis-py", "", "`folder` of internal/interop/suites/polyglot, made ready by .ci/redis-py; adds redis-py")
 	flags.Usage = func() { explain(flags) }
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -139,6 +154,9 @@ func parseFlags(args []string) (options, error) {
 	all := contestants()
 	if *jar != "" {
 		all = append(all, redissonEntry(*jar))
+	}
+	if *python != "" {
+		all = append(all, redisPyEntry(*python))
 	}
 	if opts.entries, err = choose(*only, all, func(e entry) string { return e.name }); err != nil {
 		return options{}, fmt.Errorf("--only: %w", err)
@@ -217,10 +235,11 @@ Flags:
 		}
 	}
 	fmt.Fprintf(out, "  %-15s %s\n", "fleet-KIND-N", fmt.Sprintf("one name, N processes %v with one caller each; from %d on they are clients in one process", fleetCallers, fleetInOne))
-	fmt.Fprintf(out, "  %-15s %s\n", "fleet-KIND-N-5ms", "the same with 5 ms inside; KIND: mutex, which rivals do too, fenced, fair, write, semaphore, permit")
+	fmt.Fprintf(out, "  %-15s %s\n", "fleet-KIND-N-5ms", "the same with 5 ms inside; KIND: mutex, which rivals do too, fenced, fair, write, semaphore, permit, quorum")
 	fmt.Fprintln(out, "\nContestants:")
 	for _, e := range contestants() {
 		fmt.Fprintf(out, "  %-15s %s\n", e.name, e.settings)
 	}
 	fmt.Fprintf(out, "  %-15s with --redisson: the Java original\n", "redisson")
+	fmt.Fprintf(out, "  %-15s with --redis-py: the Lock of Python's client\n", "redis-py")
 }

@@ -76,7 +76,7 @@ func TestFlags(t *testing.T) {
 }
 
 func TestEveryContestantIsComplete(t *testing.T) {
-	for _, e := range append(contestants(), redissonEntry("driver.jar")) {
+	for _, e := range append(contestants(), redissonEntry("driver.jar"), redisPyEntry("")) {
 		if e.settings == "" || e.lacks == "" {
 			t.Errorf("%s: the report has nothing to say about it", e.name)
 		}

@@ -26,8 +26,8 @@ func TestRedisBenchmarkIsRead(t *testing.T) {
 	}
 }
 
-func TestRedissonIsRead(t *testing.T) {
-	one, err := readRedisson(`{"Seconds":3.000000,"Pairs":1200,"Waits":"HISTFAAAACp4nJNpmSzMwMDAzQABzFCaEUzy//9v/wEisNR3A+drrRmcq80kAJ73COw=",` +
+func TestDrivenIsRead(t *testing.T) {
+	one, err := readDriven(`{"Seconds":3.000000,"Pairs":1200,"Waits":"HISTFAAAACp4nJNpmSzMwMDAzQABzFCaEUzy//9v/wEisNR3A+drrRmcq80kAJ73COw=",` +
 		`"Usage":{"cpu_ns":1500000000,"bytes":4800},"Failed":2,"Lost":1,"Broken":0}`)
 	if err != nil {
 		t.Fatal(err)
@@ -39,12 +39,16 @@ func TestRedissonIsRead(t *testing.T) {
 	if rounded(50) != 15*time.Microsecond || rounded(99) != 99*time.Microsecond || rounded(100) != time.Millisecond {
 		t.Errorf("times %v, %v, %v; want 15µs, 99µs, 1ms", rounded(50), rounded(99), rounded(100))
 	}
-	empty, err := readRedisson(`{"Seconds":3.000000,"Pairs":0,"Waits":"HISTFAAAABx4nJNpmSzMwMDAyAABzFAaxmey/wBlAQA8yQJ9","Usage":{"cpu_ns":0,"bytes":0},"Failed":0,"Lost":0,"Broken":0}`)
+	empty, err := readDriven(`{"Seconds":3.000000,"Pairs":0,"Waits":"HISTFAAAABx4nJNpmSzMwMDAyAABzFAaxmey/wBlAQA8yQJ9","Usage":{"cpu_ns":0,"bytes":0},"Failed":0,"Lost":0,"Broken":0}`)
 	if err != nil || empty.Waits.Count() != 0 {
 		t.Errorf("without a pair: %+v, %v", empty, err)
 	}
+	listed, err := readDriven(`{"Seconds":1.5,"Pairs":2,"CallerPairs":[2,0],"Took":[1000000,9000000]}`)
+	if err != nil || listed.Pairs != 2 || len(listed.CallerPairs) != 2 || listed.Waits.Count() != 2 || listed.Waits.Percentile(100).Round(time.Millisecond) != 9*time.Millisecond {
+		t.Errorf("with a list of times: %+v, %v", listed, err)
+	}
 	for _, text := range []string{"", "{", "pairs=3", `{"Pairs":3}`, `{"Pairs":3,"Seconds":1,"Waits":"HIST"}`} {
-		if _, err := readRedisson(text); err == nil {
+		if _, err := readDriven(text); err == nil {
 			t.Errorf("%q was taken", text)
 		}
 	}

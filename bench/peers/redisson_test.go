@@ -27,7 +27,8 @@ func TestRedisson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	drivers, err := startRedisson(t.Context(), s, 2, slices.Concat(driver.Brief, []string{"-jar", jar})...)
+	brief := redisson(500*time.Millisecond, slices.Concat(driver.Brief, []string{"-jar", jar})...)
+	drivers, err := brief.start(t.Context(), s, 2)
 	defer end(drivers)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestRedisson(t *testing.T) {
 		}
 		alone := func(name string) sample {
 			answer, _ := driver.Read(<-drivers[0].Start("handover lock %s 0 %s 3 0.1", name, file.Name()))
-			one, err := readRedisson(answer)
+			one, err := readDriven(answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,8 +80,8 @@ func TestRedisson(t *testing.T) {
 			if !e.takesPart(w) {
 				t.Fatal("it does not take part")
 			}
-			checkTurn(t, session{opts: options{length: 200 * time.Millisecond, warmUpJIT: 500 * time.Millisecond, away: testAway}, server: s, work: w, entry: e},
-				func(turn *session) (measurement, error) { return turn.measureRedisson(drivers) })
+			checkTurn(t, session{opts: options{length: 200 * time.Millisecond, away: testAway}, server: s, work: w, entry: e},
+				func(turn *session) (measurement, error) { return brief.measureWith(turn, drivers) })
 		})
 	}
 }

@@ -152,7 +152,7 @@ func drawAnew(t *testing.T, results string, files []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := report{works: allWorks, entries: append(contestants(), redissonEntry(""))}
+	r := report{works: allWorks, entries: append(contestants(), redissonEntry(""), redisPyEntry(""))}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}

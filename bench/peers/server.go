@@ -17,6 +17,7 @@ import (
 type server struct {
 	*redisserver.Server
 	url       string    // for contestants
+	others    []*server // two more, of a work with a quorum
 	cluster   bool      // it is the only master of one
 	proxy     *distance // nil: the server is near
 	name      string    // product and version, and the arguments of the command
@@ -80,11 +81,47 @@ func (s *server) bring(away time.Duration) {
 	}
 }
 
-// clear empties Redis; scripts and connections stay as they are.
-func (s *server) clear() error { return s.Do("FLUSHALL").Err() }
+// all is it and the others.
+func (s *server) all() []*server { return append([]*server{s}, s.others...) }
 
-// Close stops the server and removes its folder.
+// urls are those of the servers for a work, with commas between them.
+func (s *server) urls(w work) string {
+	if w.Kind != quorum {
+		return s.url
+	}
+	var urls []string
+	for _, one := range s.all() {
+		urls = append(urls, one.url)
+	}
+	return strings.Join(urls, ",")
+}
+
+// clear empties all; scripts and connections stay as they are.
+func (s *server) clear() error {
+	var errs []error
+	for _, one := range s.all() {
+		errs = append(errs, one.Do("FLUSHALL").Err())
+	}
+	return errors.Join(errs...)
+}
+
+// Counters are those of all together.
+func (s *server) Counters() (sum resp.Counters, err error) {
+	for _, one := range s.all() {
+		c, err := one.Server.Counters()
+		if err != nil {
+			return sum, err
+		}
+		sum = sum.Plus(c)
+	}
+	return sum, nil
+}
+
+// Close stops the servers and removes their folders.
 func (s *server) Close() error {
+	for _, one := range s.others {
+		one.Close()
+	}
 	if s.proxy != nil {
 		s.proxy.Close()
 	}

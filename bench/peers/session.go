@@ -55,7 +55,7 @@ func (s *session) runChildren(ctx context.Context) (m measurement, err error) {
 		}
 	}()
 	for process := range s.work.Processes {
-		c, err := startChild(childSpec{URL: s.server.url, Contestant: s.entry.name, Work: s.work.ID,
+		c, err := startChild(childSpec{URL: s.server.urls(s.work), Contestant: s.entry.name, Work: s.work.ID,
 			Process: process, Prefix: prefix, Away: s.opts.away}, memory)
 		if err != nil {
 			return m, err

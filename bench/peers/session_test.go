@@ -18,13 +18,20 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer near.Close()
+	for range quorumServers - 1 {
+		other, err := startServer(t.Context(), "redis-server", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near.others = append(near.others, other)
+	}
 	far, err := startServer(t.Context(), "redis-server", "", testAway)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer far.Close()
 	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p", "handover", "handover-fenced", "handover-fair",
-		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2"} {
+		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2", "fleet-quorum-2"} {
 		w, _ := workNamed(id)
 		opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
 		server := near

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/wheellock/wheellock/engine"
@@ -20,28 +21,44 @@ var wheellockEntry = entry{
 	takes:    func(work) bool { return true },
 }
 
+var wheellockSimpleEntry = entry{
+	name:     "wheellock simple",
+	settings: "as wheellock, but SimpleMutex, which is the lock of the libraries for Go and Python here",
+	lacks:    "as wheellock",
+	title:    "wheellock, simple",
+	commands: wheellockEntry.commands,
+	open:     func(work) Contestant { return &wheellock{kind: simple} },
+	takes:    func(w work) bool { return w.Kind == "" && w.Load != asynchronous },
+}
+
 // ours is wheellock, first in every round.
-func ours() []entry { return []entry{wheellockEntry} }
+func ours() []entry { return []entry{wheellockEntry, wheellockSimpleEntry} }
 
 type wheellock struct {
 	kind    string
-	engine  *engine.Engine
-	permits sync.Once // gives a semaphore its permit
+	engines []*engine.Engine // several: of a quorum
+	permits sync.Once        // gives a semaphore its permit
 }
 
-func (w *wheellock) Open(url string) error {
-	opts, err := engine.ParseURL(url)
-	if err != nil {
-		return err
+func (w *wheellock) Open(urls string) error {
+	for url := range strings.SplitSeq(urls, ",") {
+		opts, err := engine.ParseURL(url)
+		if err != nil {
+			return err
+		}
+		opts.Lease = lease
+		e, err := engine.Open(context.Background(), opts)
+		if err != nil {
+			return err
+		}
+		w.engines = append(w.engines, e)
 	}
-	opts.Lease = lease
-	w.engine, err = engine.Open(context.Background(), opts)
-	return err
+	return nil
 }
 
 func (w *wheellock) Pair(ctx context.Context, name string, inside func()) error {
 	if w.kind == semaphore {
-		return w.semaphorePair(ctx, w.engine.Semaphore(name), inside)
+		return w.semaphorePair(ctx, w.engines[0].Semaphore(name), inside)
 	}
 	hold, err := w.lock(ctx, name)
 	if err != nil {
@@ -63,11 +80,31 @@ func (w *wheellock) semaphorePair(ctx context.Context, s *engine.Semaphore, insi
 	return s.Release(ctx, 1)
 }
 
-func (w *wheellock) lock(ctx context.Context, name string) (hold *engine.Hold, err error) {
-	if w.kind != permit {
-		return w.mutex(name).Lock(ctx, engine.WithWait(longWait))
+// lock calls Lock where it makes the handle, as users do: a handle that a function returns would be an allocation.
+func (w *wheellock) lock(ctx context.Context, name string) (*engine.Hold, error) {
+	e := w.engines[0]
+	switch w.kind {
+	case simple:
+		return e.SimpleMutex(name).Lock(ctx, engine.WithWait(longWait))
+	case fenced:
+		return e.FencedMutex(name).Lock(ctx, engine.WithWait(longWait))
+	case fair:
+		return e.FairMutex(name).Lock(ctx, engine.WithWait(longWait))
+	case write:
+		return e.RWMutex(name).Writer().Lock(ctx, engine.WithWait(longWait))
+	case quorum:
+		q, err := engine.Quorum(name, w.engines...)
+		if err != nil {
+			return nil, err
+		}
+		return q.Lock(ctx, engine.WithWait(longWait))
+	case permit:
+		return w.permit(ctx, e.PermitSemaphore(name))
 	}
-	p := w.engine.PermitSemaphore(name)
+	return e.Mutex(name).Lock(ctx, engine.WithWait(longWait))
+}
+
+func (w *wheellock) permit(ctx context.Context, p *engine.PermitSemaphore) (hold *engine.Hold, err error) {
 	w.permits.Do(func() { _, err = p.TrySetPermits(ctx, 1) })
 	if err != nil {
 		return nil, err
@@ -75,20 +112,8 @@ func (w *wheellock) lock(ctx context.Context, name string) (hold *engine.Hold, e
 	return p.Acquire(ctx, 1, engine.WithWait(longWait))
 }
 
-func (w *wheellock) mutex(name string) *engine.Mutex {
-	switch w.kind {
-	case fenced:
-		return w.engine.FencedMutex(name)
-	case fair:
-		return w.engine.FairMutex(name)
-	case write:
-		return w.engine.RWMutex(name).Writer()
-	}
-	return w.engine.Mutex(name)
-}
-
 func (w *wheellock) PairAsync(ctx context.Context, name string, inside func(), done func(error)) {
-	var granted *futures.Future[*engine.Hold] = w.engine.Mutex(name).LockAsync(ctx, engine.WithWait(longWait))
+	var granted *futures.Future[*engine.Hold] = w.engines[0].Mutex(name).LockAsync(ctx, engine.WithWait(longWait))
 	granted.Then(func(hold *engine.Hold, err error) {
 		if err != nil {
 			done(err)
@@ -99,4 +124,8 @@ func (w *wheellock) PairAsync(ctx context.Context, name string, inside func(), d
 	})
 }
 
-func (w *wheellock) Close() { w.engine.Close() }
+func (w *wheellock) Close() {
+	for _, e := range w.engines {
+		e.Close()
+	}
+}

@@ -34,7 +34,11 @@ const (
 	write     = "write"
 	semaphore = "semaphore"
 	permit    = "permit"
+	quorum    = "quorum" // the majority of quorumServers
+	simple    = "simple" // what the rivals have, so it is a contestant beside them and in no work
 )
+
+const quorumServers = 3
 
 var allWorks = append([]work{
 	{ID: "distinct-1", Title: "every call its own name, 1 caller", Processes: 1, Callers: 1},

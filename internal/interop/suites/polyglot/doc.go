@@ -10,6 +10,8 @@
 //	contend NAME CALLERS LASTS INSIDE LEASE
 //	                              sections=N violations=N maxWaitMs=N: callers enter, look whether they are alone, sleep, extend and leave
 //
+// driver.py also obeys bench, for bench/peers.
+//
 // matrix_test.go holds what each library and ours must see of each other, tokens_test.go the same of values that nobody expects,
 // death_test.go renewals and kill -9, contend_test.go exclusion and shares, quorum_test.go the majority of three servers.
 //

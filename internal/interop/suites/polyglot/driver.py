@@ -1,5 +1,7 @@
 """Obeys the commands of doc.go with the Lock of redis-py: driver.py URL"""
 
+import json
+import os
 import platform
 import sys
 import threading
@@ -66,6 +68,33 @@ def contend(name, callers, lasts, inside, lease):
     return " ".join(f"{key}={value}" for key, value in counts.items())
 
 
+def bench(kind, mode, callers, seconds, inside="0"):
+    """As fast as so many threads can. The answer is that of bench/redisson, with the time that each pair took, in nanoseconds."""
+    pairs, took, guard = [0] * int(callers), [], threading.Lock()
+    begin, cpu = time.monotonic(), time.process_time_ns()
+    end = begin + float(seconds)
+
+    def call(thread):
+        name, mine = "bench:hot" if mode == "hot" else f"bench:{os.getpid()}:{thread}", []
+        while (began := time.monotonic()) < end:
+            lock = client.lock(name, timeout=30)
+            if lock.acquire(blocking_timeout=end - began):
+                time.sleep(int(inside) / 1000)
+                lock.release()
+                pairs[thread] += 1
+            mine.append(int((time.monotonic() - began) * 1e9))
+        with guard:
+            took.extend(mine)
+
+    threads = [threading.Thread(target=call, args=[thread]) for thread in range(int(callers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    used = {"cpu_ns": time.process_time_ns() - cpu}
+    return json.dumps({"Seconds": time.monotonic() - begin, "Pairs": sum(pairs), "CallerPairs": pairs, "Took": took, "Usage": used})
+
+
 def obey(number, verb, *words):
     try:
         answer = f"ok {verbs[verb](*words) or ''}".rstrip()
@@ -75,7 +104,7 @@ def obey(number, verb, *words):
         print(number, answer, flush=True)
 
 
-verbs = {"lock": lock, "extend": extend, "unlock": unlock, "contend": contend}
+verbs = {"lock": lock, "extend": extend, "unlock": unlock, "contend": contend, "bench": bench}
 client.ping()
 print(f"ready redis-py {redis.__version__}, Python {platform.python_version()}", flush=True)
 for line in sys.stdin:
