@@ -114,9 +114,10 @@ func (g *gates) asked() bool {
 	return false
 }
 
-// measure smooths the time of a round trip, as TCP does.
+// measure follows the time of a round trip: down at once, up slowly. Many engines that start together measure long ones, and may ask
+// seldom afterwards.
 func (g *gates) measure(rtt gate.Time) {
-	if g.cfg.RTT == 0 {
+	if g.cfg.RTT == 0 || rtt < g.cfg.RTT {
 		g.cfg.RTT = rtt
 	}
 	g.cfg.RTT += (rtt - g.cfg.RTT) / 8

@@ -55,3 +55,17 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 		t.Error("two names have one entry")
 	}
 }
+
+// A round trip that took long because many engines started at once is soon forgotten, even if few follow.
+func TestTheTimeOfARoundTripFallsAtOnce(t *testing.T) {
+	g := &gates{cfg: &gate.Config{}}
+	for _, step := range []struct{ took, want time.Duration }{
+		{80 * time.Millisecond, 80 * time.Millisecond},
+		{time.Millisecond, time.Millisecond},
+		{9 * time.Millisecond, 2 * time.Millisecond},
+	} {
+		if g.measure(step.took); g.cfg.RTT != step.want {
+			t.Errorf("after one of %v it is %v, want %v", step.took, g.cfg.RTT, step.want)
+		}
+	}
+}
