@@ -96,7 +96,8 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		return
 	}
 	r, q := l.ownRivals(), &l.contest.queue
-	r.noteFound(now, r.theirs.update(now, c.Sent, ttl))
+	changed := r.theirs.update(now, c.Sent, ttl)
+	r.noteFound(now, changed)
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
 	if l.again && now < r.heedAt {
@@ -115,6 +116,9 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine: nobody tells us
 	if met {
 		r.turns.noteMet(now)
+	}
+	if changed && l.Kind.InLine() {
+		r.spins = min(r.spins, livelySpins)
 	}
 	if met || r.orphans.inLine() { // an orphan may be the first in line, before our place
 		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)

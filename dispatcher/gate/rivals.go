@@ -178,8 +178,12 @@ const (
 	mostSpins   = 32
 )
 
-// The first in line asks for all who stand there: commonTries times after each sleep up to longestPoll.
-const longestPoll = 100 * time.Millisecond
+// The first in line asks for all who stand there: commonTries times after each sleep up to longestPoll. If another owner has taken the name
+// since the last question, it is free now and then, for a moment if a poller takes it again at once: then it asks every 4 ms.
+const (
+	longestPoll = 100 * time.Millisecond
+	livelySpins = 2 * commonTries
+)
 
 // spin is how long so many waiters sleep after a refusal. seed is for the jitter.
 func (r *rivals) spin(waiters int32, inLine bool, seed uint64) time.Duration {

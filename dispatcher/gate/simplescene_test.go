@@ -45,10 +45,16 @@ func TestSimpleScenes(t *testing.T) {
 			subscribed                       -> acquire simple in line 2 3s n 1002
 			answer joins-first 5s
 			after 1ms                        -> (1ms) acquire simple in line 2 3s n 1002
-			refuse 24 5s
+			refuse 24 -1ms
 			after 100ms                      -> (43ms) acquire simple in line 2 3s n 1002
 			answer stands 2s
 			after 1500ms`,
+		"it polls every few milliseconds while others take it again and again": simpleLine + `
+			told 0                           -> acquire simple in line 2 3s n 1002
+			answer joins-first 5s
+			refuse 24 5s
+			after 4ms                        -> (3ms) acquire simple in line 2 3s n 1002
+			answer stands 2s`,
 		"who had it and left it free in a pause waits for longer than the first": `
 			codes
 			a locks                          -> acquire simple 1 3s
