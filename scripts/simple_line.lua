@@ -7,9 +7,10 @@ local function missing(lock, owner)
 	if found ~= owner then return type(found) == 'table' and lostor(found, lock) or -1 end
 end
 
--- strange reports whether an owner may be no engine that gives the lock to the line. The pattern costs more for a long one.
+-- strange reports whether an owner may be no engine that gives the lock to the line. Who is left a detached lock is one. The pattern costs more for
+-- a long owner.
 local function strange(owner)
-	return #owner > 200 or not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:%w*$')
+	return #owner > 200 or not string.find(owner, '^%x+%-%x+%-8%x+%-%x+%-%x+:%d+:[%w:]*$')
 end
 
 -- outside reports that of the owner of a lock.

@@ -397,8 +397,8 @@ func TestSimpleLine(t *testing.T) {
 			b.want(b.eval(scripts.DetachSimple, lineNames[:2], "PUBLISH", annOwner, annOwner+":detached", hour, channel), "0")
 			b.want(b.said(inbox(bob), first), "0", "the first")
 			b.want(b.said(inbox(cid), second), "", "the second")
-			if got := b.standsSimple(bobOwner, secret).Place(); !got.Listens {
-				t.Errorf("asked again: %+v", got)
+			if got := b.standsSimple(bobOwner, secret).Place(); got.Listens {
+				t.Errorf("asked again: %+v, though whoever adopts or frees it is an engine", got)
 			}
 		})
 	})
