@@ -79,6 +79,43 @@ func TestSimpleMutex(t *testing.T) {
 		b.wantIs("Adopt again", err, engine.ErrLost)
 		b.unlock(h)
 	}))
+	t.Run("of another library that is free as often as the engine asks, and never when it does, is caught", spec(engine.Options{}, func(b *bubble) {
+		take := func() bool { return b.redis.Do("SET", "job", "theirs", "NX", "PX", "60000").Str == "OK" }
+		take()
+		waiter := b.queue(b.SimpleMutex("job"))
+		time.Sleep(5 * time.Second)
+		asks := func() time.Time { // the next question
+			for before := b.Stats().Attempts; b.Stats().Attempts == before; time.Sleep(time.Millisecond) {
+			}
+			return time.Now()
+		}
+		last := asks()
+		period := asks().Sub(last)
+		for n := 0; n < 100 && waiter.waits(); n++ {
+			b.redis.Do("DEL", "job")
+			time.Sleep(period / 4)
+			if !take() {
+				break
+			}
+			time.Sleep(period - period/4)
+		}
+		b.unlock(waiter.wantGrantedNow())
+	}))
+	t.Run("that is left taken is asked for seldom", spec(engine.Options{}, func(b *bubble) {
+		other := b.another(engine.Options{})
+		h := b.lock(b.SimpleMutex("job"), engine.WithMinHold(time.Minute))
+		waiter := b.queue(other.SimpleMutex("job"))
+		b.unlock(h)
+		synctest.Wait()
+		before := other.Stats().Attempts
+		time.Sleep(59 * time.Second)
+		waiter.wantWaiting()
+		if n := other.Stats().Attempts - before; n > 60 {
+			b.Errorf("asked %d times in a minute", n)
+		}
+		time.Sleep(time.Second + 2*time.Millisecond)
+		b.unlock(waiter.wantGrantedNow())
+	}))
 	t.Run("that somebody else overwrote is lost, and not freed", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.SimpleMutex("job"))
 		b.redis.Do("SET", "job", "theirs", "PX", "60000")

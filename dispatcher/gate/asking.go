@@ -117,7 +117,11 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		r.turns.noteMet(now)
 	}
 	if met || r.orphans.inLine() { // an orphan may be the first in line, before our place
-		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)
+		inLine, seed := l.Kind.InLine(), c.ID
+		if inLine { // always under the same owner id: whoever frees the name as often as we ask would never be met
+			seed += uint64(now)
+		}
+		l.contest.askAt = now + min(r.spin(q.n, inLine, seed), sleep)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestSimpleScenes(t *testing.T) {
 			answer joins-first 5s
 			after 1ms                        -> (1ms) acquire simple in line 2 3s n 1002
 			refuse 24 5s
-			after 100ms                      -> (43ms) acquire simple in line 2 3s n 1002
+			after 100ms                      -> (61ms) acquire simple in line 2 3s n 1002
 			answer stands 2s
 			after 1500ms`,
 		"who had it and left it free in a pause waits for longer than the first": `
