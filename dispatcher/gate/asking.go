@@ -112,6 +112,8 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if !l.traits().polls {
 		return
 	}
+	// Another has the name: there is no pause any more.
+	r.turns.ends = 0
 	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine: nobody tells us
 	if met {
 		r.turns.noteMet(now)
