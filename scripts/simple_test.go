@@ -419,6 +419,19 @@ func TestASimpleLockThatCannotBeGivenIsFreed(t *testing.T) {
 	}
 }
 
+// A place that Redis refuses to take out is not said to be gone.
+// invariant: reply-says-what-redis-holds
+func TestSimpleLocksTellOfAPlaceThatStays(t *testing.T) {
+	b := realBox(t)
+	for words, want := range map[string]scripts.Fault{"READONLY": scripts.ReadOnly, "MISCONF": scripts.Misconf, "NOPERM": scripts.NoPerm} {
+		b := b.fresh(t)
+		lined(simply(annOwner), bobOwner)(b)
+		refused := wrapped(scripts.ReleaseSimpleFromLine, "", "if name == 'ZREM' then return '"+words+"' end", "")
+		b.want(b.eval(refused, lineNames[:2], "PUBLISH", bobOwner, channel, 100, 77), fault(want), words)
+		b.wantLine(bobOwner + " 77")
+	}
+}
+
 // A place is given up also where its lock is lost, and a lock that nobody waits for is freed: of both there is only one key.
 func TestSimpleLocksInAWideCall(t *testing.T) {
 	b := clusterBox(t)
