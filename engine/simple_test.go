@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,6 +128,38 @@ func TestSimpleMutex(t *testing.T) {
 			b.Errorf("the value is %q", got)
 		}
 		b.redis.Do("DEL", "job")
+	}))
+	t.Run("is left to others once in a second, also by engines that come meanwhile", spec(engine.Options{}, func(b *bubble) {
+		b.redis.SetLatency(250 * time.Microsecond)
+		ctx, stop := context.WithCancel(b.Context())
+		var callers sync.WaitGroup
+		for range 8 {
+			e := b.another(engine.Options{})
+			callers.Go(func() {
+				for ctx.Err() == nil {
+					if h, err := e.SimpleMutex("job").Lock(ctx); err == nil {
+						time.Sleep(5 * time.Millisecond)
+						b.wantNil("Unlock", h.Unlock(b.Context()))
+						time.Sleep(20 * time.Millisecond) // so when a turn ends, some do not wait
+					}
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		for range 10 { // others that come seldom
+			came := time.Now()
+			for b.redis.Do("SET", "job", "theirs", "NX", "PX", "60000").Str != "OK" && time.Since(came) < time.Minute {
+				time.Sleep(100 * time.Millisecond)
+			}
+			if waited := time.Since(came); waited > time.Second {
+				b.Errorf("a poller waited for %v", waited)
+			}
+			time.Sleep(5 * time.Millisecond)
+			b.redis.Do("DEL", "job")
+			time.Sleep(5 * time.Second)
+		}
+		stop()
+		callers.Wait()
 	}))
 	t.Run("is no other kind", spec(engine.Options{}, func(b *bubble) {
 		other := b.another(engine.Options{})

@@ -341,6 +341,38 @@ func TestSimpleLine(t *testing.T) {
 			b.want(b.said(channel, all), "", "the channel")
 			b.want(b.must("SET", one, "token", "NX", "PX", "1800000"), "OK", "SET by another")
 		})
+		t.Run("while it is left to others no engine in line takes it, and none makes that last longer", func(t *testing.T) {
+			b := held(t, annOwner)
+			b.listen(inbox(bob))
+			b.standsSimple(bobOwner, secret)
+			turnBegan(b, 5000)
+			b.want(b.freesSimple(annOwner, 5*time.Second), waiting(0, 1), "the release")
+			ends := b.must("ZSCORE", lineNames[1], "since")
+			for owner, place := range map[string]scripts.Place{cidOwner: {Stands: true, New: true}, bobOwner: {Stands: true}} {
+				reply := b.standsSimple(owner, secret)
+				if ttl, held := reply.Held(); !held || ttl > 140*time.Millisecond || reply.Place() != place {
+					t.Errorf("%s is answered that it is held %t for %v, %+v", owner, held, ttl, reply.Place())
+				}
+			}
+			b.want(acquireSimple(b, annOwner, hour), "1", "who does not ask in line")
+			b.want(b.freesSimple(annOwner, time.Minute), waiting(0, 2), "its release")
+			b.want(b.must("ZSCORE", lineNames[1], "since"), ends, "the end")
+			turnBegan(b, 0)
+			if got := b.standsSimple(cidOwner, secret); got != 1 {
+				t.Errorf("when that is over: %d", got)
+			}
+		})
+		t.Run("after the clock was put back it is left to nobody", func(t *testing.T) {
+			b := held(t, annOwner)
+			b.listen(inbox(bob))
+			b.standsSimple(bobOwner, secret)
+			turnBegan(b, -5000)
+			b.want(b.freesSimple(annOwner, time.Minute), waiting(0, 1), "the release")
+			turnBegan(b, -5000)
+			if got := b.standsSimple(cidOwner, secret); got != 1 {
+				t.Errorf("who asks: %d", got)
+			}
+		})
 		t.Run("within a turn it is given, and a turn of 0 ends at once", func(t *testing.T) {
 			b := held(t, annOwner)
 			b.listen(inbox(bob))
