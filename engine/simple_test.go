@@ -173,6 +173,12 @@ func TestSimpleMutex(t *testing.T) {
 		_, err = other.SimpleMutex("job").Inspect(b.Context())
 		b.wantIs("Inspect", err, engine.ErrForeignKey)
 		b.unlock(h)
+		b.redis.Do("SET", "job", strings.Repeat("no lock", 1<<18))
+		_, err = other.SimpleMutex("job").Lock(b.Context())
+		b.wantIs("Lock of a long string", err, engine.ErrForeignKey)
+		_, err = other.SimpleMutex("job").Inspect(b.Context())
+		b.wantIs("Inspect of it", err, engine.ErrForeignKey)
+		b.redis.Do("DEL", "job")
 	}))
 	t.Run("passes from engine to engine without a question", spec(engine.Options{}, func(b *bubble) {
 		engines := []*engine.Engine{b.Engine, b.another(engine.Options{}), b.another(engine.Options{}), b.another(engine.Options{})}

@@ -28,6 +28,7 @@ return each(n, function(i)
 	local owner, lease, code, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
 	local found = call('GET', lock)
 	if type(found) == 'table' then return fault(found, lock) end
+	if found and #found > 1048576 then return FAULT - 17 end -- no lock, as inspect.lua says, and not to be read again and again
 	local rest = line and not found and resting(line)
 	if rest or found and found ~= owner then
 		local ttl = rest or call('PTTL', lock)

@@ -70,6 +70,13 @@ func TestAcquireSimple(t *testing.T) {
 				b.lasts(one, half)
 			})
 		}
+		t.Run("of a string that is too long for a lock leaves it alone, and says that it is none", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("SET", one, strings.Repeat("x", 1<<20+1))
+			b.want(acquireSimple(b, annOwner, hour), fault(17))
+			b.want(b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", annOwner, hour, 77, channel), fault(17), "in line")
+			b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
+		})
 		t.Run("before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T) {
 			b := b.fresh(t)
 			now := b.serverMillis()
