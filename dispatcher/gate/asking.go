@@ -113,6 +113,8 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if !l.traits().polls {
 		return
 	}
+	// Another has the name: there is no pause any more.
+	r.turns.ends = 0
 	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine: nobody tells us
 	if met {
 		r.turns.noteMet(now)
@@ -121,7 +123,11 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		r.spins = min(r.spins, livelySpins)
 	}
 	if met || r.orphans.inLine() { // an orphan may be the first in line, before our place
-		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)
+		inLine, seed := l.Kind.InLine(), c.ID
+		if inLine { // always under the same owner id: whoever frees the name as often as we ask would never be met
+			seed += uint64(now)
+		}
+		l.contest.askAt = now + min(r.spin(q.n, inLine, seed), sleep)
 	}
 }
 
