@@ -68,8 +68,8 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 }
 
 // All makes one lock of the Mutexes of many names, such as all accounts of a transfer. It is [Multi] of e.Mutex of each name,
-// and fails as that does. What is asked of many names at once goes to Redis in few script calls, in a cluster one for each
-// hash slot, or for each 128 names of one.
+// and fails as that does. What is asked of many names at once goes to Redis in few script calls: one for each 128 names, in a cluster of each
+// master.
 func (e *Engine) All(names ...string) (*MultiLock, error) {
 	locks := make([]Locker, len(names))
 	for i, name := range names {

@@ -40,11 +40,12 @@ type SimpleMutex = Mutex
 
 // SimpleMutex returns the simple lock of a name, which engines share with redis-py's Lock, node-redlock, redislock, redsync and whatever else
 // locks by SET with NX and PX, and unlocks by comparing the value. The key is the name. The value of a hold is its [Hold.TenureID], with
-// 130 random bits at its end. Any other string is a holder like any other, whatever its bytes, with or without a TTL.
+// 130 random bits at its end. Any other string of up to 1 MB is a holder like any other, whatever its bytes, with or without a TTL.
 //
 // It is a Mutex in all else. Engines that wait for it stand in line, and unlocks give it to them in turn. But other libraries publish nothing:
 // while one of them has the lock, the first engine in line asks again and again for all, after 1 ms and then ever more rarely, up to 100 ms.
-// And they have no place in line, so at least once in 830 ms engines leave the key free for 140 ms, and more often after they have met others.
+// And they have no place in line, so at least once in 830 ms engines that compete for it leave the key free for 140 ms, and more often after they
+// have met others.
 // If no other library uses the name, a Mutex is the better lock.
 //
 // A name is locked by one kind: a Mutex finds a SimpleMutex's key, and the other way round, and fails with [ErrForeignKey].

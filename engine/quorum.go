@@ -160,6 +160,7 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 // takeTurn asks the servers for the call that has the turn, until it is answered. That costs a goroutine for each name that is waited for.
 func (c *compositeCall) takeTurn() {
 	place, wanted := c.lock.e.quorums.isWanted(c.lock.name)
+	wanted = wanted && place < len(c.lock.members) // a lock of that name on more servers may have wanted it
 	for {
 		var h *Hold
 		var err error

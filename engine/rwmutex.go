@@ -4,10 +4,12 @@ package engine
 // Reader at once, or one its Writer. Any goroutine may use it. Making one costs nothing and cannot fail.
 //
 // Readers of this process share one owner field in Redis: a reader that arrives within HandoffTime of its grant joins
-// it without asking Redis. Later readers ask under a second one. If other processes listen for the lock at that time,
-// they can only be waiting writers. Later readers then wait until the running ones have ended, so that a writer of
-// another process gets the lock after HandoffTime and the longest running read. Writers that poll are not seen. Readers
-// of other processes can overtake a waiting writer, because Redisson's protocol has no way to tell them of it.
+// it without asking Redis. Later readers ask under a second one. Engines that wait stand in line, and while others read, no reader of an
+// engine passes a writer that stands there. So a writer of another process gets the lock after HandoffTime and the longest running read.
+//
+// Clients of Redisson have no place in line. If others listen for the lock while this process reads, they may be waiting writers of Redisson's,
+// so later readers of this process make a pause for them. Writers that poll are not seen. Redisson's readers can overtake a waiting
+// writer, because its protocol has no way to tell them of it.
 //
 // In this process requests are served in the order of arrival. A reader that arrives after a waiting writer waits
 // behind it, and consecutive readers enter together. Only an Owner that holds the lock already enters at once:

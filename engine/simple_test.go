@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +81,43 @@ func TestSimpleMutex(t *testing.T) {
 		b.wantIs("Adopt again", err, engine.ErrLost)
 		b.unlock(h)
 	}))
+	t.Run("of another library that is free as often as the engine asks, and never when it does, is caught", spec(engine.Options{}, func(b *bubble) {
+		take := func() bool { return b.redis.Do("SET", "job", "theirs", "NX", "PX", "60000").Str == "OK" }
+		take()
+		waiter := b.queue(b.SimpleMutex("job"))
+		time.Sleep(5 * time.Second)
+		asks := func() time.Time { // the next question
+			for before := b.Stats().Attempts; b.Stats().Attempts == before; time.Sleep(time.Millisecond) {
+			}
+			return time.Now()
+		}
+		last := asks()
+		period := asks().Sub(last)
+		for n := 0; n < 100 && waiter.waits(); n++ {
+			b.redis.Do("DEL", "job")
+			time.Sleep(period / 4)
+			if !take() {
+				break
+			}
+			time.Sleep(period - period/4)
+		}
+		b.unlock(waiter.wantGrantedNow())
+	}))
+	t.Run("that is left taken is asked for seldom", spec(engine.Options{}, func(b *bubble) {
+		other := b.another(engine.Options{})
+		h := b.lock(b.SimpleMutex("job"), engine.WithMinHold(time.Minute))
+		waiter := b.queue(other.SimpleMutex("job"))
+		b.unlock(h)
+		synctest.Wait()
+		before := other.Stats().Attempts
+		time.Sleep(59 * time.Second)
+		waiter.wantWaiting()
+		if n := other.Stats().Attempts - before; n > 60 {
+			b.Errorf("asked %d times in a minute", n)
+		}
+		time.Sleep(time.Second + 2*time.Millisecond)
+		b.unlock(waiter.wantGrantedNow())
+	}))
 	t.Run("that somebody else overwrote is lost, and not freed", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.SimpleMutex("job"))
 		b.redis.Do("SET", "job", "theirs", "PX", "60000")
@@ -89,6 +128,38 @@ func TestSimpleMutex(t *testing.T) {
 			b.Errorf("the value is %q", got)
 		}
 		b.redis.Do("DEL", "job")
+	}))
+	t.Run("is left to others once in a second, also by engines that come meanwhile", spec(engine.Options{}, func(b *bubble) {
+		b.redis.SetLatency(250 * time.Microsecond)
+		ctx, stop := context.WithCancel(b.Context())
+		var callers sync.WaitGroup
+		for range 8 {
+			e := b.another(engine.Options{})
+			callers.Go(func() {
+				for ctx.Err() == nil {
+					if h, err := e.SimpleMutex("job").Lock(ctx); err == nil {
+						time.Sleep(5 * time.Millisecond)
+						b.wantNil("Unlock", h.Unlock(b.Context()))
+						time.Sleep(20 * time.Millisecond) // so when a turn ends, some do not wait
+					}
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		for range 10 { // others that come seldom
+			came := time.Now()
+			for b.redis.Do("SET", "job", "theirs", "NX", "PX", "60000").Str != "OK" && time.Since(came) < time.Minute {
+				time.Sleep(100 * time.Millisecond)
+			}
+			if waited := time.Since(came); waited > time.Second {
+				b.Errorf("a poller waited for %v", waited)
+			}
+			time.Sleep(5 * time.Millisecond)
+			b.redis.Do("DEL", "job")
+			time.Sleep(5 * time.Second)
+		}
+		stop()
+		callers.Wait()
 	}))
 	t.Run("is no other kind", spec(engine.Options{}, func(b *bubble) {
 		other := b.another(engine.Options{})
@@ -102,6 +173,12 @@ func TestSimpleMutex(t *testing.T) {
 		_, err = other.SimpleMutex("job").Inspect(b.Context())
 		b.wantIs("Inspect", err, engine.ErrForeignKey)
 		b.unlock(h)
+		b.redis.Do("SET", "job", strings.Repeat("no lock", 1<<18))
+		_, err = other.SimpleMutex("job").Lock(b.Context())
+		b.wantIs("Lock of a long string", err, engine.ErrForeignKey)
+		_, err = other.SimpleMutex("job").Inspect(b.Context())
+		b.wantIs("Inspect of it", err, engine.ErrForeignKey)
+		b.redis.Do("DEL", "job")
 	}))
 	t.Run("passes from engine to engine without a question", spec(engine.Options{}, func(b *bubble) {
 		engines := []*engine.Engine{b.Engine, b.another(engine.Options{}), b.another(engine.Options{}), b.another(engine.Options{})}

@@ -82,6 +82,16 @@ func TestSpecInspect(t *testing.T) {
 		b.wantNil("TrySetPermits", err)
 		asked("count", "", engine.ErrForeignKey)
 		asked("nothing", "")
+		for name, want := range map[string]engine.Kind{"plain": "", "rw": "", "permits": engine.KindPermits, "nothing": ""} {
+			if s, _ := b.SimpleMutex(name).Inspect(b.Context()); s.Kind != want {
+				b.Errorf("a simple lock finds %s to be %q, want %q", name, s.Kind, want)
+			}
+		}
+		b.unlock(fenced) // its counter stays
+		fenced = b.lock(b.SimpleMutex("fenced"))
+		if s, err := b.SimpleMutex("fenced").Inspect(b.Context()); s.Kind != engine.KindSimple || err != nil {
+			b.Errorf("a simple lock that was a fenced one is found to be %q, %v", s.Kind, err)
+		}
 		for _, h := range []*engine.Hold{fair, fenced, plain, reader, held} {
 			b.unlock(h)
 		}

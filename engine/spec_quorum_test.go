@@ -599,6 +599,24 @@ func TestSpecQuorumCountsServersThatHaveIt(t *testing.T) {
 	}))
 }
 
+// Two locks of one name may be on different servers, as while a fleet gets more of them.
+func TestSpecQuorumOnFewerServersWaitsInTheLineOfOneOfThem(t *testing.T) {
+	specQuorum(engine.Options{}, func(q *majority) {
+		q.goDown() // so the line is that of the second server
+		q.occupied(1)
+		q.occupied(2)
+		waits := q.queue(q.lock)
+		time.Sleep(100 * time.Millisecond)
+		waits.wantWaiting()
+		alone, err := engine.Quorum("stock:7", q.Engine)
+		q.wantNil("Quorum", err)
+		next := q.queue(alone)
+		waits.cancel(context.Canceled)
+		q.redis.SetDown(false)
+		q.unlock(next.granted())
+	})(t)
+}
+
 // Who holds a majority hears on how many servers it stands.
 func TestSpecQuorumTellsTheObserver(t *testing.T) {
 	r := &record{}

@@ -34,7 +34,7 @@ type State struct {
 // State.Kind is the kind that was found, whatever kind the handle is of. A read-write lock shows by its mode, a fenced
 // lock by its counter, and a fair lock by its queue, that is while callers wait for it. The keys of a Mutex, a SpinMutex
 // and a FairMutex without waiters are the same; then Kind is that of the handle. With ErrForeignKey, Kind says what has
-// the key, if that is known: a semaphore and a latch look the same, so neither is.
+// the key, if that is known: a semaphore and a latch look the same, so neither is, nor is what a [SimpleMutex] finds to be a hash.
 func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 	state, _, err := m.inspect(ctx, true)
 	if state.Ours {
@@ -92,22 +92,22 @@ func (m *Mutex) found(locked bool, mode string, types []rueidis.RedisResult) Kin
 		got, _ := types[i].ToString()
 		return got == want
 	}
-	hash := locked || is(0, "hash")
+	hash, text := is(0, "hash"), is(0, "string")
 	switch {
 	case mode != "":
 		return Kind(mode) // KindRead, KindWrite
+	case text && is(3, "zset"):
+		return KindPermits
+	case text && m.kind == simpleIndex:
+		return KindSimple
 	case is(1, "list"):
 		return KindFair
-	case hash && is(2, "string") && m.kind != fairIndex:
+	case (locked || hash) && is(2, "string") && m.kind != fairIndex:
 		return KindFenced
 	case hash && m.kind.machine() == gate.RWKind:
 		return KindMutex
-	case hash:
+	case locked:
 		return m.kind.text()
-	case is(0, "string") && is(3, "zset"):
-		return KindPermits
-	case is(0, "string") && m.kind == simpleIndex:
-		return KindSimple
 	}
 	return ""
 }

@@ -5,15 +5,16 @@ package engine
 // The channel is closed once, at most, and stays open when the hold ends.
 //
 // Callers of this process are seen at once. Of others Redis is asked every 250 ms, from the first call of Wanted on. Waiters for a
-// [Engine.FairMutex] and engines that wait for a Mutex or a FencedMutex are seen at once, others when the hold is two seconds old, because
-// a process listens for a second after its last caller has got the lock or given up. Without a call of Wanted a hold costs nothing.
+// [Engine.FairMutex] and engines that wait in line, as for a lock of any other kind but a [Engine.SpinMutex], are seen at once, others when the hold is
+// two seconds old, because a process listens for a second after its last caller has got the lock or given up. Without a call of Wanted a hold
+// costs nothing.
 //
 // These are taken for waiters, although they do not wait: a process that stopped, or lost its network, while it listened, until
 // Redis closes its connection; an engine that died while it had a place, until the place is skipped; and a client that
 // subscribes to the lock's channel by itself.
 //
-// These are not seen: a waiter for a [Engine.SpinMutex] in another process, or one that may not subscribe, because it polls; a
-// waiter for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
+// These are not seen: a waiter for a [Engine.SpinMutex] in another process, another library's for a [Engine.SimpleMutex], or one that may not
+// subscribe, because it polls; a waiter for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
 // hold of several locks, somebody waits for one of them by itself, or as a member of a [MultiLock].
 func (h *Hold) Wanted() <-chan struct{} {
 	l := h.listeners()

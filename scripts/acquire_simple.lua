@@ -7,8 +7,8 @@
 -- ARGV per name   owner, lease     owner, lease, code of its place, behind a - if it is only woken, channel
 -- none comes twice; notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH;
 -- leases are in ms.
--- reply per name: 1 granted; -(pttl+2) held by another owner; STANDING, twice, thrice or four times, - (pttl+2) the same: thrice, another than an
---                 engine has it; else as acquire_in_line; LATE - now; a fault
+-- reply per name: 1 granted; -(pttl+2) held by another owner, or in line left to others for so long; STANDING, twice, thrice or four times,
+--                 - (pttl+2) the same: thrice, another than an engine has it; else as acquire_in_line; LATE - now; a fault
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 
@@ -28,8 +28,10 @@ return each(n, function(i)
 	local owner, lease, code, channel = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
 	local found = call('GET', lock)
 	if type(found) == 'table' then return fault(found, lock) end
-	if found and found ~= owner then
-		local ttl = call('PTTL', lock)
+	if found and #found > 1048576 then return FAULT - 17 end -- no lock, as inspect.lua says, and not to be read again and again
+	local rest = line and not found and resting(line)
+	if rest or found and found ~= owner then
+		local ttl = rest or call('PTTL', lock)
 		if type(ttl) == 'table' then return fault(ttl, lock) end
 		if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
 		return taken(ttl) + (strange(found) and 3 * STANDING or 0)

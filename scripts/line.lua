@@ -8,7 +8,8 @@
 -- place if that is a reader's. An owner that ends in ":write" is the writer of a read-write lock.
 -- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a turn a release frees the
 -- lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A turn is a TURN; of a simple lock the release
--- says how long it is. The member SINCE, behind all places, says since when the lock was given and not freed.
+-- says how long it is. The member SINCE, behind all places, says since when the lock was given and not freed, or of a simple lock until when it is
+-- left to others.
 local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
 local STANDS = 60000 -- ms that a line lasts after its last question
 local TURN = 100 -- ms
@@ -203,6 +204,11 @@ local function moment()
 	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
+-- endTurn has the next release begin a turn.
+local function endTurn(line)
+	call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
+end
+
 -- handOver gives a lock that its owner has left to the first place in its line, or frees it, once in turn ms for others, with that message on
 -- the channel if there is one. It answers GIVEN, or how many listeners were woken, with a PLACE for each that still stands in line; without a
 -- message 1 in place of the listeners if the first place was told to ask at once. An owner that took the lock while its hash slot was open may
@@ -216,7 +222,7 @@ local function handOver(lock, line, how, channel, left, message, turn)
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = not now and turn or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
 	if lasts < 0 or lasts >= turn then
-		call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
+		endTurn(line, now, lasts)
 		tell(line, place, how, channel, PAUSE)
 	elseif call('EXISTS', lock) == 0 then
 		if not since then -- before the place goes: with its last member the line would go, and be made anew without a TTL

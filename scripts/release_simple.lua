@@ -27,9 +27,8 @@ return each(n, function(i, there)
 	local lock, line, at = KEYS[2 * i - 1], lined and KEYS[2 * i], (leaves and 4 or 3) * (i - 1) + 2
 	local owner, channel, turn, code = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
 	if line == lock then line = nil end
-	local reply = missing(lock, owner)
-	if line and leaves then leave(line, owner, code, ARGV[1], channel) end
-	if reply then return reply end
+	local reply, left = missing(lock, owner), line and leaves and leave(line, owner, code, ARGV[1], channel)
+	if reply then return type(left) == 'table' and lostor(left, line) or reply end -- nothing else here is a write
 	local freed = call('DEL', lock)
 	if freed ~= 1 then return fault(freed, lock) end
 	if there == 1 then line = nil end -- it was the lock

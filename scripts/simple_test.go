@@ -70,6 +70,13 @@ func TestAcquireSimple(t *testing.T) {
 				b.lasts(one, half)
 			})
 		}
+		t.Run("of a string that is too long for a lock leaves it alone, and says that it is none", func(t *testing.T) {
+			b := b.fresh(t)
+			b.must("SET", one, strings.Repeat("x", 1<<20+1))
+			b.want(acquireSimple(b, annOwner, hour), fault(17))
+			b.want(b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", annOwner, hour, 77, channel), fault(17), "in line")
+			b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
+		})
 		t.Run("before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T) {
 			b := b.fresh(t)
 			now := b.serverMillis()
@@ -341,6 +348,38 @@ func TestSimpleLine(t *testing.T) {
 			b.want(b.said(channel, all), "", "the channel")
 			b.want(b.must("SET", one, "token", "NX", "PX", "1800000"), "OK", "SET by another")
 		})
+		t.Run("while it is left to others no engine in line takes it, and none makes that last longer", func(t *testing.T) {
+			b := held(t, annOwner)
+			b.listen(inbox(bob))
+			b.standsSimple(bobOwner, secret)
+			turnBegan(b, 5000)
+			b.want(b.freesSimple(annOwner, 5*time.Second), waiting(0, 1), "the release")
+			ends := b.must("ZSCORE", lineNames[1], "since")
+			for owner, place := range map[string]scripts.Place{cidOwner: {Stands: true, New: true}, bobOwner: {Stands: true}} {
+				reply := b.standsSimple(owner, secret)
+				if ttl, held := reply.Held(); !held || ttl > 140*time.Millisecond || reply.Place() != place {
+					t.Errorf("%s is answered that it is held %t for %v, %+v", owner, held, ttl, reply.Place())
+				}
+			}
+			b.want(acquireSimple(b, annOwner, hour), "1", "who does not ask in line")
+			b.want(b.freesSimple(annOwner, time.Minute), waiting(0, 2), "its release")
+			b.want(b.must("ZSCORE", lineNames[1], "since"), ends, "the end")
+			turnBegan(b, 0)
+			if got := b.standsSimple(cidOwner, secret); got != 1 {
+				t.Errorf("when that is over: %d", got)
+			}
+		})
+		t.Run("after the clock was put back it is left to nobody", func(t *testing.T) {
+			b := held(t, annOwner)
+			b.listen(inbox(bob))
+			b.standsSimple(bobOwner, secret)
+			turnBegan(b, -5000)
+			b.want(b.freesSimple(annOwner, time.Minute), waiting(0, 1), "the release")
+			turnBegan(b, -5000)
+			if got := b.standsSimple(cidOwner, secret); got != 1 {
+				t.Errorf("who asks: %d", got)
+			}
+		})
 		t.Run("within a turn it is given, and a turn of 0 ends at once", func(t *testing.T) {
 			b := held(t, annOwner)
 			b.listen(inbox(bob))
@@ -397,8 +436,8 @@ func TestSimpleLine(t *testing.T) {
 			b.want(b.eval(scripts.DetachSimple, lineNames[:2], "PUBLISH", annOwner, annOwner+":detached", hour, channel), "0")
 			b.want(b.said(inbox(bob), first), "0", "the first")
 			b.want(b.said(inbox(cid), second), "", "the second")
-			if got := b.standsSimple(bobOwner, secret).Place(); !got.Listens {
-				t.Errorf("asked again: %+v", got)
+			if got := b.standsSimple(bobOwner, secret).Place(); got.Listens {
+				t.Errorf("asked again: %+v, though whoever adopts or frees it is an engine", got)
 			}
 		})
 	})
@@ -416,6 +455,19 @@ func TestASimpleLockThatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.eval(refused, lineNames[:2], "PUBLISH", annOwner, channel, time.Minute), "0", what, ": the release")
 		b.want(b.must("EXISTS", one, lineNames[1]), "0", what, ": EXISTS")
 		b.want(b.said(scripts.Inbox(channel, bob), heard), "0", what, ": the inbox")
+	}
+}
+
+// A place that Redis refuses to take out is not said to be gone.
+// invariant: reply-says-what-redis-holds
+func TestSimpleLocksTellOfAPlaceThatStays(t *testing.T) {
+	b := realBox(t)
+	for words, want := range map[string]scripts.Fault{"READONLY": scripts.ReadOnly, "MISCONF": scripts.Misconf, "NOPERM": scripts.NoPerm} {
+		b := b.fresh(t)
+		lined(simply(annOwner), bobOwner)(b)
+		refused := wrapped(scripts.ReleaseSimpleFromLine, "", "if name == 'ZREM' then return '"+words+"' end", "")
+		b.want(b.eval(refused, lineNames[:2], "PUBLISH", bobOwner, channel, 100, 77), fault(want), words)
+		b.wantLine(bobOwner + " 77")
 	}
 }
 

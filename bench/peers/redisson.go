@@ -17,7 +17,7 @@ func redissonEntry(jar string) entry {
 		commands: []string{"del", "subscribe", "unsubscribe", "ping", "hello"},
 		measure:  redisson(redissonWarmUp, "-jar", jar).measure,
 		takes: func(w work) bool {
-			return w.Load == handover || w.Load == blocking && w.Hot <= 1 && w.Inside == 0 && w.Processes <= redissonProcesses && !w.together()
+			return w.Kind != quorum && (w.Load == handover || w.Load == blocking && w.Hot <= 1 && w.Inside == 0 && w.Processes <= redissonProcesses && !w.together())
 		},
 	}
 }

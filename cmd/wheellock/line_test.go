@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -213,7 +214,10 @@ func TestSimpleLocks(t *testing.T) {
 	if keys := server.Keys(); !slices.Equal(keys, []string{"job:1", "job:3"}) {
 		t.Errorf("keys %q", keys)
 	}
-	env := wheellock(t, "lock", "--redis", server.URL(), "--kind", "simple", "job:2", "--", "env").want(t, 0).stdout.String()
+	server.MustDo("SET", "job:4", strings.Repeat("their long token", 1000), "PX", "60000")
+	wheellock(t, "force", "--redis", server.URL(), "--yes", "--kind", "simple", "job:4").want(t, 0, "freed job:4\n")
+	env := wheellock(t, "lock", "--redis", server.URL(), "job:4", "--", os.Args[0], "lock", "--redis", server.URL(), "--kind", "simple", "job:2", "--", "env").
+		want(t, 0).stdout.String()
 	if !strings.Contains(env, "WHEELLOCK_NAME=job:2\n") || strings.Contains(env, "WHEELLOCK_TOKEN") {
 		t.Errorf("the environment under a simple lock:\n%s", env)
 	}

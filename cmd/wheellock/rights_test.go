@@ -59,6 +59,10 @@ func TestWhatMayNotBeKnown(t *testing.T) {
 			t.Errorf("the list has it, and not standard error: %s", ls.stdout.String())
 		}
 		wheellock(t, "top", "--count", "1", "--redis", url).want(t, 0, "held=1+ ")
+		testkit.MustLock(t, e.SimpleMutex("ours:2"))
+		testkit.MustLock(t, e.SimpleMutex("theirs:2"))
+		wheellock(t, "ls", "--kind", "simple", "--redis", url).want(t, 0, " ours:2\n", "not complete: this user may not read 1 key\n")
+		wheellock(t, "show", "theirs:2", "--redis", url).want(t, 69, "NOPERM")
 	})
 }
 

@@ -113,7 +113,15 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if changed && l.Kind.InLine() {
 		r.spins = min(r.spins, livelySpins)
 	}
-	if l.traits().polls && (met || r.orphans.inLine()) { // nobody tells us; an orphan may be the first in line, before our place
-		l.contest.askAt = now + min(r.spin(q.n, l.Kind.InLine(), c.ID), sleep)
+	if !l.traits().polls {
+		return
+	}
+	r.turns.ends = 0               // another has the name: there is no pause any more
+	if met || r.orphans.inLine() { // nobody tells us; an orphan may be the first in line, before our place
+		inLine, seed := l.Kind.InLine(), c.ID
+		if inLine { // always under the same owner id: whoever frees the name as often as we ask would never be met
+			seed += uint64(now)
+		}
+		l.contest.askAt = now + min(r.spin(q.n, inLine, seed), sleep)
 	}
 }

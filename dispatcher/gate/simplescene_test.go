@@ -33,6 +33,13 @@ func TestSimpleScenes(t *testing.T) {
 			after 1ms                        -> acquire simple in line 2 3s n 1002
 			answer 1                         -> b: granted until 3.11s
 			b unlocks                        -> release simple 2 turn 83ms`,
+		"when the pause is over and an engine has the name, it does not look any more": simpleLine + `
+			told 1
+			b waits-no-longer                -> b: gave up, last taken for 2s; release simple from line 2 turn 830ms n 1002
+			answer not-mine
+			after 200ms
+			c locks                          -> acquire simple in line 3 3s n 1003
+			answer joins 2s`,
 		"a try does not wait for the end of the pause": simpleLine + `
 			told 1
 			after 20ms                       -> (14ms) peek 0
@@ -46,14 +53,14 @@ func TestSimpleScenes(t *testing.T) {
 			answer joins-first 5s
 			after 1ms                        -> (1ms) acquire simple in line 2 3s n 1002
 			refuse 24 -1ms
-			after 100ms                      -> (43ms) acquire simple in line 2 3s n 1002
+			after 100ms                      -> (61ms) acquire simple in line 2 3s n 1002
 			answer stands 2s
 			after 1500ms`,
 		"it polls every few milliseconds while others take it again and again": simpleLine + `
 			told 0                           -> acquire simple in line 2 3s n 1002
 			answer joins-first 5s
 			refuse 24 5s
-			after 4ms                        -> (3ms) acquire simple in line 2 3s n 1002
+			after 4ms                        -> (2ms) acquire simple in line 2 3s n 1002
 			answer stands 2s`,
 		"who had it and left it free in a pause waits for longer than the first": `
 			codes

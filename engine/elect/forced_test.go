@@ -192,7 +192,8 @@ func freeByForce(e *engine.Engine) {
 	})
 }
 
-// TestHandOver measures a planned hand-over between processes: from the call of Resign to the call of the next lead.
+// TestHandOver measures a planned hand-over between processes, from the call of Resign to the call of the next lead, and counts its script
+// calls: 5, however many stand in line.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -218,6 +219,7 @@ func TestHandOver(t *testing.T) {
 	defer close(leave)
 	leader := testkit.Receive(t, "a first leader", began)
 	var took []time.Duration
+	before := server.CommandCounts()["evalsha"]
 	for range testkit.Times(t, 1000, 8) {
 		time.Sleep(50 * time.Millisecond) // sleeps: the pace; faster, all would stand back
 		asked := time.Now()
@@ -226,6 +228,9 @@ func TestHandOver(t *testing.T) {
 		took = append(took, time.Since(asked))
 	}
 	t.Logf("planned hand-over, %d times: p50 %v, p99 %v, at most %v", len(took), quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1))
+	if calls := float64(server.CommandCounts()["evalsha"]-before) / float64(len(took)); calls > 8 { // some ask again meanwhile
+		t.Errorf("%.1f script calls for a hand-over, want 5", calls)
+	}
 }
 
 func quantile(of []time.Duration, q float64) time.Duration {

@@ -71,6 +71,7 @@ var SmallWorlds = slices.Concat(
 	given(2, worlds("two of a line", gate.MutexKind, 2, []Call{Lock}, []Call{Lock}, Break, LoseMessage, Hold, Pause)),
 	patient(4, ticking(2, given(2, worlds("two of a line and late messages", gate.MutexKind, 2, []Call{Lock, Lock}, []Call{Lock}, Break, Hold)))),
 	given(2, ticking(1, worlds("simple line", gate.SimpleKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold))),
+	given(2, ticking(1, worlds("simple line, refused", gate.SimpleKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, ReadOnly, Misconf, NoPerm))),
 	given(2, ticking(2, worlds("two of a simple line", gate.SimpleKind, 2, []Call{Lock}, []Call{Lock}, Break, Pause, Die))),
 	beside(1, given(1, ticking(2, worlds("simple line beside an outsider", gate.SimpleKind, 1, []Call{Lock, Lock}, []Call{TryLock, TryFixed}, Break, Hold)))),
 	given(2, worlds("fenced line", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock, Drop}, Break, LoseMessage, Hold)),

@@ -101,13 +101,12 @@ func Run(lock Lock, command, more []string, signals *Signals) (o Outcome, err er
 	}
 }
 
-// environment is this process's with more, which replaces what has the same name: of two a command may read either.
+// environment is this process's with more. What a wheellock around this one has told of its own lock is left out.
 func environment(more []string) []string {
-	all := os.Environ()
-	for _, added := range more {
-		name, _, _ := strings.Cut(added, "=")
-		all = slices.DeleteFunc(all, func(one string) bool { return strings.HasPrefix(one, name+"=") })
-	}
+	all := slices.DeleteFunc(os.Environ(), func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		return slices.Contains([]string{"WHEELLOCK_NAME", "WHEELLOCK_TOKEN", "WHEELLOCK_TERM"}, name)
+	})
 	return append(all, more...)
 }
 

@@ -221,7 +221,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	l := &Lock{Named: cli.NamedBy(name)}
 	if len(locks) > 0 {
 		l = locks[0]
-	} else if err := r.others(ctx, []*Lock{l}); err != nil {
+	} else if err := r.others(ctx, []*Lock{l}, mostOfOne); err != nil {
 		return nil, err
 	}
 	clients := r.clients(ctx)
@@ -264,23 +264,32 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 	}
 }
 
-// mostValue is how much of a string is read, in bytes.
-const mostValue = 1024
+// How much of a string is read, in bytes: of many, and of one, whose owner may be forced off by its whole value.
+const (
+	mostOfMany = 1024
+	mostOfOne  = 1 << 20
+)
 
-// others finds out what has names that nobody holds as a lock.
-func (r *redis) others(ctx context.Context, locks []*Lock) error {
+// others finds out what has names that nobody holds as a lock. Of a string it reads so many bytes. The error may be that this user may not read
+// some of them.
+func (r *redis) others(ctx context.Context, locks []*Lock, most int64) error {
 	const each = 5
 	var ask rueidis.Commands
 	for _, l := range locks {
 		ask = append(ask,
-			r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(mostValue-1).Build(), r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(),
+			r.B().Type().Key(l.Name).Build(), r.B().Getrange().Key(l.Name).Start(0).End(most-1).Build(), r.B().Zcard().Key(scripts.PermitsKey(l.Name)).Build(),
 			r.B().Get().Key(scripts.TokenKey(l.Name)).Build(), r.B().Pttl().Key(l.Name).Build())
 	}
-	answers := r.DoMulti(ctx, ask...)
+	answers, refused := r.DoMulti(ctx, ask...), error(nil)
 	for i, l := range locks {
 		a := answers[i*each : (i+1)*each]
 		what, err := a[0].ToString()
-		if err != nil {
+		switch {
+		case isRefused(err):
+			r.unread++
+			refused = unavailable(err)
+			continue
+		case err != nil:
 			return unavailable(err)
 		}
 		value, _ := a[1].ToString()
@@ -301,5 +310,5 @@ func (r *redis) others(ctx context.Context, locks []*Lock) error {
 		}
 		l.Token, _ = a[3].AsInt64()
 	}
-	return nil
+	return refused
 }

@@ -185,7 +185,7 @@ func (o *Owner) write(line func(what, format string, args ...any), what string) 
 		line(what, "nobody: left taken (min hold, or detached) as %s", shown(o.ID))
 		return
 	case o.Identity == "":
-		line(what, "%s, whose process is not known", shown(o.ID))
+		line(what, "%s, whose process is not known", cut(shown(o.ID), mostOfMany))
 	default:
 		line(what, "%s", shown(o.Identity))
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
