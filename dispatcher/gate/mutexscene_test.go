@@ -252,7 +252,8 @@ func TestMutexScenes(t *testing.T) {
 			after 100ms                      -> (90ms) a ok: doubtful; release 1
 			b locks
 			after 2s
-			answer 1                         -> acquire 2 1s`,
+			answer 1
+			after 2ms                        -> acquire 2 1s`,
 		"an unlock of what is gone": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -599,15 +600,16 @@ func TestMutexScenes(t *testing.T) {
 			idle                             -> true
 			c locks                          -> acquire 5 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u; subscribe redisson_lock__channel:{stock}`,
-		"a release leaves nothing to others where nobody waits": `
+		"a release is left to others who listen also where nobody waits": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 1
 			answer 3                         -> a ok: granted
-			b locks                          -> acquire 2 1s
-			answer 1                         -> b: granted until 990ms
+			b locks
+			after 2ms                        -> acquire 2 1s
+			answer 1                         -> b: granted until 992ms
 			c locks
-			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			b unlocks                        -> c: granted until 992ms, handed on; b ok: granted
 			idle                             -> false`,
 		"turns and pauses grow while nobody takes what is left to others": `
 			handoff-time 0s

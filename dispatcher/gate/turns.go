@@ -137,14 +137,17 @@ func (l *Lock) leave(now Time, pause time.Duration) {
 }
 
 // leaveAfter leaves the name to others if the turn of g, which was released, is over. That counts even if no caller waits here at this moment:
-// callers that soon come again have the name as much as those that wait. So turns beside pollers are remembered for as long.
+// callers that soon come again have the name as much as those that wait. So turns beside pollers are remembered for as long. Where nobody has
+// competed here before, only those who listen are known.
 func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
-	r := l.contest.rivals
-	if r == &noRivals || l.reads() {
+	polls := l.traits().polls
+	if l.reads() || l.contest.rivals == &noRivals && (polls || listeners <= 0) {
 		return
 	}
-	t, polls := &r.turns, l.traits().polls
+	r := l.ownRivals()
+	t := &r.turns
 	if !polls && g.write {
+		t.begin(now)
 		t.count(now, max(listeners-r.ownSubscriptions(), 0))
 	}
 	r.keep = Never
