@@ -270,7 +270,7 @@ const (
 //   - A hold that is granted with an old now has its deadline from Sent, and may be over when it is handed out: its first
 //     look at the clock says so.
 //   - When a key has surely run out (Tenure.Ends) is counted from when the answer was taken back, after the command had run.
-//   - Pauses, yields, handing on within HandoffTime: too late or too early costs time, not exclusion.
+//   - Pauses, handing on within HandoffTime: too late or too early costs time, not exclusion.
 //
 // What came due while mail was handled is looked for again before anything is sent.
 const clockStride = 16

@@ -40,7 +40,7 @@ func (e *Engine) dispatcherConfig(i int) dispatcher.Config {
 		},
 		Gate: &gate.Config{
 			UUID: e.uuid, Salt: e.salt, LastID: uint64(i) << numberBits, Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
-			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, Echo: o.PubSub.echo(), MaxHold: o.MaxHold, Stats: &new(counters).Stats,
+			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}
 	if e.clusters != nil {

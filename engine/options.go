@@ -184,14 +184,6 @@ func (p PubSub) publish() string {
 	return [...]string{"PUBLISH", "PUBLISH", "SPUBLISH", "BOTH"}[p]
 }
 
-// echo is how many subscriptions of this engine receive each of its own messages.
-func (p PubSub) echo() int32 {
-	if p == PubSubBoth {
-		return 2
-	}
-	return 1
-}
-
 // String names the kind.
 func (p PubSub) String() string {
 	names := [...]string{"auto", "plain", "sharded", "both"}

@@ -52,7 +52,6 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline = ours, 0
 		l.confirmTaken(now, g, c)
-		l.endYield(false, now) // another process had the name
 		out := g.unusable(now, c, l.cfg)
 		ack, forced := r.forced(g.ID)
 		if forced {
@@ -64,7 +63,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 			return
 		}
 		l.tries = 0
-		r.noteOurs(now, l.cfg)
+		l.noteOurs(now, g, c)
 		if w != nil {
 			l.admitOne(now, w, g)
 		}

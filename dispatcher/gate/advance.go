@@ -31,7 +31,6 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			break
 		}
 		c.handedOver()
-		l.listeners(c)
 		l.contest.rivals.orphans.answered(now, c)
 	case Confirm, ConfirmRead, ConfirmWrite, ConfirmSimple:
 		if g != nil && g.phase == ours { // else the lease ended while the command was on its way

@@ -91,7 +91,6 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	*l.askTries() = 0
 	l.cfg.Stats.Waits.Inc()
 	l.contest.answerWaiters(l.cfg, Outcome{Why: Taken, TTL: ttl})
-	l.endYield(l.reads(), now) // while we read, nobody writes: a listener has taken nothing
 	if l.contest.queue.head == nil {
 		return
 	}
@@ -100,9 +99,6 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	r.noteFound(now, changed)
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
-	if l.again && now < r.heedAt {
-		l.again, l.contest.askAt = false, min(l.contest.askAt, r.heedAt)
-	}
 	if q.fair != nil {
 		q.fair.pauseInQueue(l, now, sleep, fx)
 		return
@@ -110,61 +106,22 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
-	if !l.traits().polls {
-		return
-	}
-	// Another has the name: there is no pause any more.
-	r.turns.ends = 0
-	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine: nobody tells us
+	met := !l.reads() && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) // another than an engine has it
 	if met {
 		r.turns.noteMet(now)
 	}
 	if changed && l.Kind.InLine() {
 		r.spins = min(r.spins, livelySpins)
 	}
-	if met || r.orphans.inLine() { // an orphan may be the first in line, before our place
+	if !l.traits().polls {
+		return
+	}
+	r.turns.ends = 0               // another has the name: there is no pause any more
+	if met || r.orphans.inLine() { // nobody tells us; an orphan may be the first in line, before our place
 		inLine, seed := l.Kind.InLine(), c.ID
 		if inLine { // always under the same owner id: whoever frees the name as often as we ask would never be met
 			seed += uint64(now)
 		}
 		l.contest.askAt = now + min(r.spin(q.n, inLine, seed), sleep)
-	}
-}
-
-// endYield notes, if this process yielded the name, whether another process took it. nobody: none did, as is proved.
-func (l *Lock) endYield(nobody bool, now Time) {
-	if r := l.contest.rivals; r.yield != 0 {
-		r.endYield(nobody, now)
-	}
-}
-
-// peekAlarm is when Redis is to be asked, during a pause, whether the name is free.
-func (l *Lock) peekAlarm() Time {
-	if l.contest.queue.lasting() == 0 || l.lease.phase != free {
-		return Never
-	}
-	return l.contest.rivals.turns.peekAlarm()
-}
-
-// peek asks that, if it is time.
-func (l *Lock) peek(now Time, fx *Effects) bool {
-	if now < l.peekAlarm() {
-		return false
-	}
-	l.send(Peek, 0, 0, fx)
-	return true
-}
-
-// peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.
-func (l *Lock) peeked(now Time, c *Command) {
-	t := &l.ownRivals().turns
-	_, held := c.Reply.Held()
-	switch {
-	case c.Result != Answered || !held && c.Reply != 0:
-		t.peekAt = Never
-	case held:
-		t.met = now
-	default:
-		t.peekAt = now + peekPause
 	}
 }

@@ -114,7 +114,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	c, f := &r.claim, l.contest.queue.fair
 	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
-		l.again = g.phase != ours && w != nil
+		l.again, l.contest.askAt = g.phase != ours && w != nil, now
 		return false
 	}
 	acquire := Command{Lease: giftTime, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
@@ -127,7 +127,6 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	g.Next = now + giftRenewal
 	r.forgetClaim(c.id)
 	l.again = false
-	l.endYield(false, now)           // another process had the name
 	acquire.Lease = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)
 	return true

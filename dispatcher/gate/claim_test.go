@@ -228,10 +228,10 @@ func TestClaimScenes(t *testing.T) {
 			given 2
 			answer 1                         -> force ok: granted; acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
-		"a code that comes too late and is counted as our own message": claimed + `
+		"a code that comes too late": claimed + `
 			given 2                          -> b: granted until 1.98s
 			b unlocks                        -> release 2
-			answer 1                         -> b ok: granted
+			answer 0                         -> b ok: granted
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s
 			stall 1s

@@ -11,7 +11,6 @@ type Config struct {
 	Lease       time.Duration // the watchdog's lease
 	HandoffTime time.Duration // how long after a confirmation a lease may be handed on; 0: never
 	PollCap     time.Duration // the longest sleep of a waiter before it asks again
-	Echo        int32         // how many copies of an own message come back; 0: one
 	MaxHold     time.Duration // the longest time of a watched hold; 0: no bound
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 	Salt        string        // random, stands behind the owners of simple locks (AppendOwner)

@@ -15,15 +15,15 @@ type contest struct {
 var noContest = contest{rivals: &noRivals}
 
 // reset makes c as new, with own as its rivals.
-func (c *contest) reset(cfg *Config, own *rivals) {
-	*own = newRivals(cfg)
+func (c *contest) reset(own *rivals) {
+	*own = newRivals()
 	*c = contest{rivals: own, rw: c.rw}
 }
 
 // ownRivals returns the rivals of c, to be written to. It makes them if there were none.
-func (c *contest) ownRivals(cfg *Config) *rivals {
+func (c *contest) ownRivals() *rivals {
 	if c.rivals == &noRivals {
-		made := newRivals(cfg)
+		made := newRivals()
 		c.rivals = &made
 	}
 	return c.rivals
@@ -54,7 +54,7 @@ func (c *contest) answerWaiters(cfg *Config, out Outcome) {
 // note records an answer of Redis. A waiter gets it when it gives up.
 func (c *contest) note(cfg *Config, out Outcome) {
 	if c.queue.head != nil {
-		c.ownRivals(cfg).last.Outcome = out
+		c.ownRivals().last.Outcome = out
 	}
 }
 
@@ -63,12 +63,13 @@ func (c *contest) lastOutcome(now Time) Outcome {
 	return c.rivals.last.outcome(now, c.rivals.theirs.ends)
 }
 
-// askTime is when the next question may leave. again: a hint came that the answer may be yes.
+// askTime is when the next question may leave. again: a hint came that the answer may be yes. No hint shortens a pause that is made for others.
 func (c *contest) askTime(again bool) Time {
+	r, at := c.rivals, c.askAt
 	if again {
-		return c.rivals.last.notBefore
+		at = min(at, r.heedAt)
 	}
-	return max(c.askAt, c.rivals.last.notBefore)
+	return max(at, r.last.notBefore, r.turns.ends)
 }
 
 // endPauses ends the pause before the next question.
@@ -76,8 +77,8 @@ func (c *contest) endPauses(now Time) {
 	if c.askAt > now {
 		c.askAt = now
 	}
-	if c.rivals.last.notBefore != 0 {
-		c.rivals.last.notBefore = 0
+	if r := c.rivals; r != &noRivals {
+		r.last.notBefore, r.turns.ends = 0, min(r.turns.ends, now)
 	}
 }
 
@@ -116,7 +117,7 @@ func (c *contest) subscribed(cfg *Config, refusal string) (again bool) {
 	switch {
 	case r.state == unsubscribed: // the subscription ended meanwhile
 	case refusal == "":
-		r.confirm()
+		r.state = subscribed
 		return true
 	case r.state == subscribing:
 		c.dismiss(cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)

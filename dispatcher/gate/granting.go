@@ -13,7 +13,6 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		g.phase, g.Deadline, l.again = ours, 0, false
 		l.contest.rivals.forgetClaim(c.ID)
 		l.confirmTaken(now, g, c)
-		l.endYield(true, now)
 		l.admitOrDrop(now, g, c)
 	case c.Result == Unknown:
 		g.unanswered(lateAfter(c.Sent))
@@ -25,6 +24,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.notePlace(now, c)
 		l.refused(now, c, ttl, fx)
 		if rw := l.contest.rw; rw != nil && rw.yields >= 0 && !c.Reply.Place().Stands { // else another tells us
+			l.contest.rivals.turns.count(now, 1)
 			l.pauseForWriters(now)
 		}
 		l.joinLine(now, c)
@@ -72,12 +72,12 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	if r == &noRivals {
 		return
 	}
-	r.last.Outcome = Outcome{Why: Taken}
-	if l.contest.rw != nil {
-		r.noteFound(now, true)
-		r.streak, r.outside, r.standing = now, 0, false
+	r.last.Outcome, r.spins = Outcome{Why: Taken}, 0
+	r.noteFound(now, true)
+	if l.any(func(other *Lease) bool { return other != g }) { // readers beside others of this process
+		r.turns.begin(now)
 	} else {
-		r.noteOurs(now, l.cfg)
+		r.turns.noteOurs(now)
 	}
 }
 

@@ -1,7 +1,5 @@
 package gate
 
-import "time"
-
 // How a lease without holds passes to the next waiter of this process, without a new acquire.
 
 // aheadAfter is the number of handoffs after which a confirmation is sent ahead of time, so that a busy name need not wait for it.
@@ -53,14 +51,15 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	case standing:
 		r, age := l.ownRivals(), g.Confirmed
 		listeners, places := c.Reply.Waiting()
-		r.outside, r.standing = max(int32(listeners)-int32(r.ownSubscriptions()), 0), places > 0
+		r.turns.standing = places > 0
+		r.turns.count(now, max(int64(listeners)-r.ownSubscriptions(), 0))
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
 		g.follow()
 		switch {
 		case !g.write:
 			l.confirmedForReaders(now, g, c, fx)
-		case r.standing || r.outside > 0 && now >= r.yieldFree:
+		case places > 0 || r.turns.over(now, g.ID):
 			g.Confirmed = age // others wait: this lease is not handed on for longer
 		}
 	case absent:
@@ -81,34 +80,19 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 
 // mayKeep reports whether this process may confirm a lease that is not fresh any more, to hand it on.
 func (l *Lock) mayKeep(now Time) bool {
-	return l.cfg.HandoffTime > 0 && l.ownRivals().keeps(now, l.traits().polls, l.cfg) && !l.turnOver(now)
-}
-
-// turnOver reports whether the name must be left to other processes, which have shown that they want it.
-func (l *Lock) turnOver(now Time) bool {
-	r := l.contest.rivals
-	if l.traits().polls {
-		return r.turns.over(now, l.lease.ID)
+	if l.cfg.HandoffTime <= 0 {
+		return false
 	}
-	return r.yielding.over(l.contest.queue.n + 1)
+	t := &l.ownRivals().turns
+	t.begin(now)
+	return !t.standing && !t.over(now, l.lease.ID)
 }
 
 // countHandoff counts a grant that asked nothing of Redis.
 func (l *Lock) countHandoff(now Time, g *Lease) {
 	g.handed = min(g.handed+1, aheadAfter)
 	l.cfg.Stats.Handoffs.Inc()
-	if l.traits().polls {
+	if l.traits().polls || l.contest.rivals != &noRivals {
 		l.ownRivals().turns.countHandoff(now)
-	} else if r := l.contest.rivals; r != &noRivals {
-		r.yielding.handed++
 	}
-}
-
-// pause is how long to leave a name to other processes after a release that so many listeners received.
-func (l *Lock) pause(now Time, seed uint64, listeners int32) time.Duration {
-	n := l.contest.queue.n
-	if l.traits().polls {
-		return l.contest.rivals.pausePolling(now, n, seed)
-	}
-	return l.contest.rivals.pause(now, listeners, n, l.cfg)
 }

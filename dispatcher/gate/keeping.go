@@ -123,6 +123,9 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	if f != nil {
 		f.addSuccessor(l, c)
 	}
+	if r := l.contest.rivals; r.state == subscribed {
+		r.own = true
+	}
 }
 
 // released handles the answer to the release of g. A fair release may have taken the lock for our next waiter, the head of the queue in
@@ -136,7 +139,6 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		return
 	}
 	gave, places := c.handedOver()
-	listeners := l.listeners(c)
 	notMine := c.Result == Answered && c.Reply == scripts.NotMine
 	if notMine && g.torn {
 		g.torn, g.write, g.Next = false, false, now
@@ -158,18 +160,16 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
-		r := l.ownRivals()
 		pause := l.pauseInLine()
 		if c.Reply > 0 { // it was told to ask at once, also if it polls
-			pause = l.cfg.firstYield()
+			pause = l.cfg.listenerPause()
 		}
-		r.standing, r.keep = true, now+pause+l.cfg.firstYield()
-		r.turns.began = 0
-		l.askFrom(r.keep)
+		l.leave(now, pause+l.cfg.listenerPause())
+		l.ownRivals().turns.peekAt = Never // the first in line looks
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0
 	default:
-		l.askFrom(now + l.pause(now, g.ID, listeners))
+		l.leaveAfter(now, g, int64(c.Reply))
 	}
 }
 
@@ -199,15 +199,4 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
 	return true
-}
-
-// listeners is how many subscribers of other processes received the message of a release.
-func (l *Lock) listeners(c *Command) int32 {
-	r := l.contest.rivals
-	if r == &noRivals {
-		return int32(max(c.Reply, 0))
-	}
-	others, sure := r.otherListeners(c.Reply)
-	l.again = l.again || !sure && l.contest.queue.head != nil
-	return others
 }

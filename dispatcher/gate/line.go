@@ -95,7 +95,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 //  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.
 func (l *Lock) joinLine(now Time, asked *Command) {
 	if r := l.contest.rivals; !asked.inLine() && r.inbox.state == subscribed {
-		l.hinted(now, r.heedAt)
+		l.hinted()
 	}
 }
 
@@ -123,21 +123,17 @@ func (l *Lock) pauseInLine() time.Duration {
 	if l.traits().polls {
 		return pollWindow
 	}
-	return l.cfg.firstYield()
+	return l.cfg.listenerPause()
 }
 
 // notified handles the messages in the inbox.
 func (l *Lock) notified(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.contest.rw != nil || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
-		at := r.heedAt
-		if news.N == news.ones {
-			at = max(at, now+l.pauseInLine())
-			if l.traits().polls {
-				r.turns.leave(now)
-			}
+		if news.N == news.ones && now >= r.turns.ends {
+			r.turns.leave(now, l.pauseInLine())
 		}
-		l.hinted(now, at)
+		l.hinted()
 	}
 	l.advance(now, fx)
 }

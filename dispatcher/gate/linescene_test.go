@@ -29,10 +29,11 @@ func TestLineScenes(t *testing.T) {
 			told 1
 			after 1ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
-		"a 1 that comes while a question is on its way asks when that is refused": claimed + `
+		"a 1 that comes while a question is on its way asks after the pause": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			told 1
-			answer stands 2s                 -> acquire in line 2 3s n 1002`,
+			answer stands 2s
+			after 2ms                        -> acquire in line 2 3s n 1002`,
 		"a 1 asks after two round trips, if these are longer": claimed + `
 			rtt 5ms
 			told 1

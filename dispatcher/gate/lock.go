@@ -23,7 +23,7 @@ func (l *Lock) reset(cfg *Config) {
 	*l = Lock{Entry: l.Entry, cfg: cfg, contest: &noContest}
 	switch {
 	case rw != nil:
-		rw.reset(cfg)
+		rw.reset()
 		l.contest = &rw.contest
 	case l.traits().fair:
 		l.ownContest().queue.fair = &fairQueue{}
@@ -78,7 +78,7 @@ func (l *Lock) ownContest() *contest {
 }
 
 // ownRivals returns the rivals of l, to be written to. It makes them if there were none.
-func (l *Lock) ownRivals() *rivals { return l.ownContest().ownRivals(l.cfg) }
+func (l *Lock) ownRivals() *rivals { return l.ownContest().ownRivals() }
 
 // putIdleContest gives the contest back to its pool when nothing is left in it.
 func (l *Lock) putIdleContest() {
@@ -198,9 +198,6 @@ func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command
 	c := fx.add(op)
 	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op
-	if Operations[op].publishes && l.contest.rivals != &noRivals {
-		l.contest.rivals.notePublish()
-	}
 	return c
 }
 

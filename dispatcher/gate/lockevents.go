@@ -24,7 +24,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.first() == nil && !l.contest.rivals.pausing(): // the pause was for earlier waiters
+		case q.lasting() == 0 && l.first() == nil && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
 			l.contest.endPauses(now)
 		}
 		l.ownContest().queue.push(w)
@@ -130,43 +130,34 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 		}
 		news.N -= news.ones
 	}
-	if l.ownRivals().foreign(news) {
+	if news.N > 0 {
 		l.endDue(now)
-		l.endYield(false, now) // another process had the name, for it freed it
-		l.freedByOther(now)
-		l.advance(now, fx)
-	} else if claimed || l.again { // also if the message was taken for our own
-		l.advance(now, fx)
+		l.freed(now, news.N)
 	}
+	l.advance(now, fx)
 }
 
-// freedByOther handles a message that another process freed the lock. What this process believes to have may be gone.
-func (l *Lock) freedByOther(now Time) {
-	r, rw := l.contest.rivals, l.contest.rw
+// freed handles so many messages that the lock was freed: by another process, or by this one, whose message comes back. What this process
+// believes to have may be gone.
+func (l *Lock) freed(now Time, n int32) {
+	r, rw := l.ownRivals(), l.contest.rw
 	have := l.any(func(g *Lease) bool { return rw != nil || g.phase == ours })
 	if have {
 		r.noteFound(now, false)
+	} else if (n > 1 || !r.own) && r.turns.listen > 0 {
+		r.turns.met = now
 	}
+	r.own = false
 	if rw != nil || !have {
-		l.hinted(now, r.heedAt)
+		l.hinted()
 	}
 	if rw != nil || have {
 		l.suspect(now, r.heedAt)
 	}
 }
 
-// hinted handles a message that the name may be free: the waiters ask again at that time. If a question is on its way, its refusal leads to
-// the next one, not before heedAt.
-func (l *Lock) hinted(now, at Time) {
-	switch {
-	case l.contest.queue.head == nil:
-		l.again = false
-	case now < at && l.flight == None:
-		l.contest.askAt = min(l.contest.askAt, at)
-	default:
-		l.again = true
-	}
-}
+// hinted handles a message that the name may be free: the waiters ask again. If a question is on its way, its refusal leads to the next one.
+func (l *Lock) hinted() { l.again = l.contest.queue.head != nil }
 
 // suspect makes Redis be asked whether our leases are there, at that time at the latest.
 func (l *Lock) suspect(now, at Time) {

@@ -252,7 +252,8 @@ func TestMutexScenes(t *testing.T) {
 			after 100ms                      -> (90ms) a ok: doubtful; release 1
 			b locks
 			after 2s
-			answer 1                         -> acquire 2 1s`,
+			answer 1
+			after 2ms                        -> acquire 2 1s`,
 		"an unlock of what is gone": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -437,31 +438,7 @@ func TestMutexScenes(t *testing.T) {
 			f unlocks                        -> g: granted until 996ms, handed on; f ok: granted
 			g unlocks                        -> release 1
 			answer 1                         -> g ok: granted
-			idle                             -> true`,
-		"others listen": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks
-			c locks
-			after 10ms
-			a unlocks                        -> a ok: granted; confirm 1 1s
-			answer 2                         -> release 1
-			answer 2
-			after 1ms
-			after 1ms                        -> acquire 2 1s
-			answer 1                         -> b: granted until 1.002s
-			after 10ms
-			b unlocks                        -> b ok: granted; confirm 2 1s
-			answer 2                         -> release 2
-			d locks
-			answer 2
-			after 4ms                        -> acquire 3 1s
-			answer 1                         -> c: granted until 1.016s
-			c unlocks                        -> d: granted until 1.016s, handed on; c ok: granted
-			after 10ms
-			d unlocks                        -> release 3
-			answer 2                         -> d ok: granted
-			idle                             -> true`,
+			idle                             -> false`,
 		"a handoff is not confirmed ahead before the fifth": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -553,7 +530,7 @@ func TestMutexScenes(t *testing.T) {
 			link-up                          -> acquire 5 1s
 			again LOADING
 			after 20ms                       -> (18ms) acquire 6 1s`,
-		"our own messages are no news": `
+		"our own message is a hint like any other": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -567,23 +544,11 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 4
 			answer 1                         -> a ok: granted; acquire in line 5 1s n -1
 			message
+			answer held 1s                   -> acquire in line 6 1s n -1
 			answer held 1s
-			message                          -> acquire in line 6 1s n -1
+			message                          -> acquire in line 7 1s n -1
 			answer 1                         -> b: granted until 990ms
-			c locks
-			b unlocks                        -> release 6
-			message
-			answer 1                         -> b ok: granted; acquire in line 7 1s n -1
-			answer held 1s
-			after 100ms
-			message 1 2                      -> acquire in line 8 1s n -1
-			answer 1                         -> c: granted until 1.09s
-			c unlocks                        -> release 8
-			answer 0                         -> c ok: granted
-			d locks                          -> acquire in line 9 1s n -1
-			message
-			answer held 1s                   -> acquire in line 10 1s n -1
-			answer held 1s`,
+			message                          -> renew 7 1s`,
 		"a release that nobody heard, and a message that was taken for ours": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -617,24 +582,6 @@ func TestMutexScenes(t *testing.T) {
 			answer held 1s
 			after 1ms
 			message                          -> acquire in line 10 1s n -1`,
-		"a new subscription knows nothing of our own messages": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 4
-			answer 2                         -> a ok: granted
-			b locks                          -> acquire in line 5 1s n -1
-			answer held 1s
-			subscribed                       -> acquire in line 6 1s n -1
-			answer held 1s
-			message                          -> acquire in line 7 1s n -1
-			answer held 1s`,
 		"a subscription ends a second after the last waiter": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -653,24 +600,25 @@ func TestMutexScenes(t *testing.T) {
 			idle                             -> true
 			c locks                          -> acquire 5 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u; subscribe redisson_lock__channel:{stock}`,
-		"a release leaves nothing to others where nobody waits": `
+		"a release is left to others who listen also where nobody waits": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 1
 			answer 3                         -> a ok: granted
-			b locks                          -> acquire 2 1s
-			answer 1                         -> b: granted until 990ms
+			b locks
+			after 2ms                        -> acquire 2 1s
+			answer 1                         -> b: granted until 992ms
 			c locks
-			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			b unlocks                        -> c: granted until 992ms, handed on; b ok: granted
 			idle                             -> false`,
-		"yields double while nobody takes what is left to others, and then rest": `
+		"turns and pauses grow while nobody takes what is left to others": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
 			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+			answer held 1s
 			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
@@ -680,60 +628,19 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> b: granted until 992ms
 			a locks
 			b unlocks                        -> release 5
-			answer 2                         -> b ok: granted
-			after 4ms                        -> acquire in line 6 1s n -1
-			answer 1                         -> a: granted until 996ms
+			answer 2                         -> b ok: granted; acquire in line 6 1s n -1
+			answer 1                         -> a: granted until 992ms
+			after 10ms
 			b locks
 			a unlocks                        -> release 6
 			answer 2                         -> a ok: granted
-			after 8ms                        -> acquire in line 7 1s n -1
-			answer 1                         -> b: granted until 1.004s
+			after 6ms                        -> acquire in line 7 1s n -1
+			answer 1                         -> b: granted until 1.008s
+			after 50ms
 			a locks
 			b unlocks                        -> release 7
 			answer 2                         -> b ok: granted
-			after 16ms                       -> acquire in line 8 1s n -1
-			answer 1                         -> a: granted until 1.02s
-			b locks
-			a unlocks                        -> release 8
-			answer 2                         -> a ok: granted; acquire in line 9 1s n -1
-			answer 1                         -> b: granted until 1.02s
-			after 47ms
-			a locks
-			b unlocks                        -> release 9
-			answer 2                         -> b ok: granted; acquire in line 10 1s n -1
-			answer 1                         -> a: granted until 1.067s
-			after 2ms
-			b locks
-			a unlocks                        -> release 10
-			answer 2                         -> a ok: granted
-			after 32ms                       -> acquire in line 11 1s n -1`,
-		"a yield that somebody took": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
-			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n -1
-			answer 1                         -> b: granted until 992ms
-			a locks
-			b unlocks                        -> release 5
-			answer 2                         -> b ok: granted
-			after 1ms
-			message 1 2
-			message                          -> acquire in line 6 1s n -1
-			answer 1                         -> a: granted until 993ms
-			b locks
-			a unlocks                        -> release 6
-			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 7 1s n -1
-			answer 1                         -> b: granted until 995ms`,
+			after 34ms                       -> acquire in line 8 1s n -1`,
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -766,9 +673,9 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> a ok: granted
 			b locks                          -> acquire in line 14 1s n -1
 			answer held 5s
-			message
 			message                          -> acquire in line 15 1s n -1
-			answer held 5s`,
+			message
+			answer held 5s                   -> acquire in line 16 1s n -1`,
 		"what time has ended ends before a caller comes": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -939,7 +846,7 @@ func TestMutexScenes(t *testing.T) {
 			after 3s                         -> (2.23s) release 1
 			answer not-mine
 			idle                             -> true`,
-		"others who take the name for a moment, again and again, make our turns short": `
+		"beside others who listen a turn is one grant for each third caller": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			subscribed                       -> acquire in line 2 1s n -1
@@ -959,35 +866,15 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted; confirm 4 1s
 			answer 2                         -> release 4
 			answer 2
-			message 1 2                      -> acquire in line 5 1s n -1
-			answer 1                         -> b: granted until 1s
-			after 10ms
-			b unlocks                        -> b ok: granted; confirm 5 1s
-			answer 2                         -> release 5
-			answer 2
-			message 1 2                      -> acquire in line 6 1s n -1
-			answer 1                         -> c: granted until 1.01s
-			after 10ms
-			c unlocks                        -> c ok: granted; confirm 6 1s
-			answer 2                         -> release 6
-			answer 2
-			message 1 2                      -> acquire in line 7 1s n -1
-			answer 1                         -> d: granted until 1.02s
-			after 10ms
-			d unlocks                        -> d ok: granted; confirm 7 1s
-			answer 2                         -> release 7
-			answer 2
-			message 1 2                      -> acquire in line 8 1s n -1
-			answer 1                         -> e: granted until 1.03s
-			e unlocks                        -> f: granted until 1.03s, handed on; e ok: granted
-			f unlocks                        -> release 8
-			answer 2                         -> f ok: granted
-			after 2ms                        -> acquire in line 9 1s n -1
-			answer 1                         -> g: granted until 1.032s
-			g unlocks                        -> h: granted until 1.032s, handed on; g ok: granted
-			a locks
-			h unlocks                        -> a: granted until 1.032s, handed on; h ok: granted
-			after 4ms`,
+			message
+			message
+			after 2ms                        -> acquire in line 5 1s n -1
+			answer 1                         -> b: granted until 1.002s
+			b unlocks                        -> c: granted until 1.002s, handed on; b ok: granted
+			after 1ms
+			c unlocks                        -> d: granted until 1.002s, handed on; c ok: granted
+			after 1ms
+			d unlocks                        -> release 5`,
 		"a lease that never ends": `
 			a locks                          -> acquire 1 1s
 			answer -1                        -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -1021,7 +908,8 @@ func TestMutexScenes(t *testing.T) {
 			b locks
 			answer 2                         -> a ok: granted
 			after 2ms                        -> acquire in line 5 1s n -1`,
-		"a stint that is over, and a message that was taken for ours": `
+		"no message shortens a pause, and after it a question is due": `
+			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			subscribed                       -> acquire in line 2 1s n -1
@@ -1031,16 +919,14 @@ func TestMutexScenes(t *testing.T) {
 			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
 			b locks
-			after 100ms
 			a unlocks                        -> release 4
 			message
-			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
-			answer 1                         -> b: granted until 1.09s
-			c locks
-			after 100ms
-			b unlocks                        -> release 5
-			answer 0                         -> b ok: granted
-			after 2ms                        -> acquire in line 6 1s n -1`,
+			answer 2                         -> a ok: granted
+			message 2
+			after 2ms                        -> acquire in line 5 1s n -1
+			answer held 1s
+			message                          -> acquire in line 6 1s n -1
+			answer 1                         -> b: granted until 992ms`,
 		"nobody at all heard of a release": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -1082,7 +968,7 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted; confirm 1 1s
 			alarm                            -> 890ms
 			after 334ms
-			alarm                            -> none
+			alarm                            -> 556ms
 			answer 1                         -> release 1
 			alarm                            -> none
 			alarm                            -> none
@@ -1090,11 +976,11 @@ func TestMutexScenes(t *testing.T) {
 			alarm                            -> 17ms
 			after 20ms                       -> (17ms) release 1
 			answer 0
-			alarm                            -> 2ms
+			alarm                            -> 16ms
 			d locks
-			alarm                            -> 2ms
+			alarm                            -> 16ms
 			d goes                           -> d: is not there
-			alarm                            -> 2ms`,
+			alarm                            -> 16ms`,
 		"a fixed lease needs no alarm but its end": `
 			a locks lease 700ms              -> acquire 1 700ms
 			answer 1                         -> a: granted until 693ms

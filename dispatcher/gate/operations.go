@@ -83,7 +83,6 @@ type Operation struct {
 	Releases  bool // the owner id is dead once it was sent (rule 4)
 	extends   bool // it may set the TTL of the owner anew
 	givesAway bool // it may give the lock to another engine; the reply says so
-	publishes bool // it publishes on the name's channel, so that the message comes back to us
 	lasting   bool // a change that is sent until it is made (Change.lasting)
 	adds      bool // two such changes may be sent as one, with their sum
 }
@@ -109,7 +108,7 @@ var Operations = [Ops]Operation{
 	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
 	Downgrade: {
 		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name line hold", Args: "writer owner lease rwChannel",
-		gives: freed, Ours: true, extends: true, publishes: true,
+		gives: freed, Ours: true, extends: true,
 	},
 	RenewSimple: {Name: "renew simple", Script: &scripts.RenewSimple, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
 	ConfirmSimple: {
@@ -118,7 +117,7 @@ var Operations = [Ops]Operation{
 	},
 	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
 
-	Detach:       {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true, publishes: true},
+	Detach:       {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true},
 	DetachSimple: {Name: "detach simple", Script: &scripts.DetachSimple, Head: "publish", Keys: "name line", Args: "owner detached lease lockChannel", Releases: true},
 	ReleaseSimple: {
 		Name: "release simple", Script: &scripts.ReleaseSimple, Head: "publish", Keys: "name line", Args: "released lockChannel turn",
@@ -130,32 +129,32 @@ var Operations = [Ops]Operation{
 	},
 	Release: {
 		Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel",
-		Releases: true, publishes: true, givesAway: true,
+		Releases: true, givesAway: true,
 	},
 	ReleaseFromLine: {
 		Name: "release from line", Script: &scripts.ReleaseFromLine, Head: "publish", Keys: "name line", Args: "released lockChannel leftCode",
-		Releases: true, publishes: true, givesAway: true,
+		Releases: true, givesAway: true,
 	},
 	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel", Releases: true},
 	ReleaseRead: {
 		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold", Args: "released rwChannel",
-		Ours: true, Releases: true, publishes: true, givesAway: true,
+		Ours: true, Releases: true, givesAway: true,
 	},
 	ReleaseReadFromLine: {
 		Name: "release read from line", Script: &scripts.ReleaseReadFromLine, Head: "publish declared", Keys: "name line releasedHold",
-		Args: "released rwChannel leftCode", Ours: true, Releases: true, publishes: true, givesAway: true,
+		Args: "released rwChannel leftCode", Ours: true, Releases: true, givesAway: true,
 	},
 	ReleaseWrite: {
 		Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel",
-		Releases: true, publishes: true, givesAway: true,
+		Releases: true, givesAway: true,
 	},
 	ReleaseWriteFromLine: {
 		Name: "release write from line", Script: &scripts.ReleaseWriteFromLine, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel leftCode",
-		Releases: true, publishes: true, givesAway: true,
+		Releases: true, givesAway: true,
 	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
-		Args: "number freedFirst freed freedIDs permitsChannel", publishes: true, lasting: true,
+		Args: "number freedFirst freed freedIDs permitsChannel", lasting: true,
 	},
 	FairRelease: {
 		Name: "fair release", Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys, Args: "released successor lease lockChannel",
@@ -165,7 +164,7 @@ var Operations = [Ops]Operation{
 
 	Give: {
 		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel",
-		publishes: true, lasting: true, adds: true,
+		lasting: true, adds: true,
 	},
 	CountDown: {
 		Name: "count down", Script: &scripts.CountDown, Head: "publish leaveBy", Keys: "name receipt", Args: "number amount latchChannel",

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,9 +19,9 @@ func answerLast(m *Lock, op Op, now Time, fx *Effects, reply scripts.Reply) {
 
 // contested is a name that this process has just freed: one caller waits for it, and it listens. The release
 // is on its way.
-func contested(t *testing.T, fx *Effects, echo int32) (*Lock, *reuser) {
+func contested(t *testing.T, fx *Effects) (*Lock, *reuser) {
 	_, m := settledGate()
-	m.cfg.HandoffTime, m.cfg.Echo = 0, echo
+	m.cfg.HandoffTime = 0
 	first, second := asks(0), asks(0)
 	m.Ask(time.Second, &first.waiter, fx)
 	m.Ask(time.Second, &second.waiter, fx)
@@ -36,44 +37,57 @@ func contested(t *testing.T, fx *Effects, echo int32) (*Lock, *reuser) {
 	return m, second
 }
 
-func TestMessageMayOvertakeTheAnswerToItsRelease(t *testing.T) {
-	t.Run("then it was our own, and the next one is somebody else's", func(t *testing.T) {
+// The message of our own release comes back, perhaps before the answer to the release. It is a hint like any other.
+func TestMessageOfOurOwnRelease(t *testing.T) {
+	t.Run("costs a question, if another process was quicker", func(t *testing.T) {
 		fx := &Effects{}
-		m, _ := contested(t, fx, 1)
-		m.Message(time.Second, oneMessage, fx)
+		m, _ := contested(t, fx)
 		answerLast(m, Release, time.Second, fx, 1)
-		answerLast(m, AcquireInLine, time.Second, fx, -10_002) // another process was quicker
-		if n := len(fx.Commands[AcquireInLine]); n != 0 {
-			t.Fatalf("asked again at once: %d acquires", n)
-		}
-		m.Message(2*time.Second, oneMessage, fx)
-		if n := len(fx.Commands[AcquireInLine]); n != 1 {
-			t.Errorf("acquires after the other's unlocking = %d, want 1", n)
-		}
-	})
-	t.Run("and does not cut short what is yielded to others who listen", func(t *testing.T) {
-		fx := &Effects{}
-		m, _ := contested(t, fx, 1)
 		m.Message(time.Second, oneMessage, fx)
-		answerLast(m, Release, time.Second, fx, 2)
-		if n := len(fx.Commands[AcquireInLine]); n != 0 {
-			t.Errorf("acquires while the name is left to others = %d, want 0", n)
-		}
-		if got := m.NextAlarm(); got < time.Second+minYield {
-			t.Errorf("asks again at %v, want at least %v later", got, minYield)
-		}
-	})
-	t.Run("but one that came when our release woke nobody is somebody else's", func(t *testing.T) {
-		fx := &Effects{}
-		m, _ := contested(t, fx, 1)
-		m.Message(time.Second, oneMessage, fx)
-		answerLast(m, Release, time.Second, fx, scripts.PublishDenied)
 		answerLast(m, AcquireInLine, time.Second, fx, -10_002)
-		m.Message(2*time.Second, oneMessage, fx)
 		if n := len(fx.Commands[AcquireInLine]); n != 1 {
-			t.Errorf("acquires after the next message = %d, want 1", n)
+			t.Fatalf("acquires after the message that came meanwhile = %d, want 1", n)
+		}
+		answerLast(m, AcquireInLine, time.Second, fx, -10_002)
+		if n := len(fx.Commands[AcquireInLine]); n != 0 {
+			t.Errorf("asked again without a message: %d acquires", n)
 		}
 	})
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprintf("does not cut short what is left to others who listen, before the answer: %v", before), func(t *testing.T) {
+			fx := &Effects{}
+			m, _ := contested(t, fx)
+			if before {
+				m.Message(time.Second, oneMessage, fx)
+			}
+			answerLast(m, Release, time.Second, fx, 2)
+			if !before {
+				m.Message(time.Second, oneMessage, fx)
+			}
+			if n := len(fx.Commands[AcquireInLine]); n != 0 {
+				t.Errorf("acquires while the name is left to others = %d, want 0", n)
+			}
+			if got := m.NextAlarm(); got < time.Second+shortestPause {
+				t.Errorf("asks again at %v, want at least %v later", got, shortestPause)
+			}
+			if m.contest.rivals.turns.met != time.Second { // when one listener more was counted
+				t.Errorf("others were met at %v, by our own message", m.contest.rivals.turns.met)
+			}
+		})
+	}
+	for name, n := range map[string]int32{"one after it": 1, "one together with it": 2} {
+		t.Run("is not taken for that of others, but "+name+" is", func(t *testing.T) {
+			fx := &Effects{}
+			m, _ := contested(t, fx)
+			answerLast(m, Release, time.Second, fx, 2)
+			for range 3 - n {
+				m.Message(time.Second+time.Millisecond, News{N: n}, fx)
+			}
+			if met := m.contest.rivals.turns.met; met != time.Second+time.Millisecond {
+				t.Errorf("others were met at %v", met)
+			}
+		})
+	}
 }
 
 func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
@@ -103,21 +117,4 @@ func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
 			t.Errorf("renewals after the grant = %d, want 1", n)
 		}
 	})
-}
-
-// With PubSubBoth each of our messages comes back twice, and is not somebody else's the second time.
-func TestMessageThatGoesBothWaysIsOurOwnTwice(t *testing.T) {
-	fx := &Effects{}
-	m, _ := contested(t, fx, 2)
-	m.Message(time.Second, oneMessage, fx)
-	answerLast(m, Release, time.Second, fx, 1)
-	answerLast(m, AcquireInLine, time.Second, fx, -10_002) // another process was quicker
-	m.Message(time.Second, oneMessage, fx)
-	if n := len(fx.Commands[AcquireInLine]); n != 0 {
-		t.Fatalf("asked again at our own message: %d acquires", n)
-	}
-	m.Message(2*time.Second, oneMessage, fx)
-	if n := len(fx.Commands[AcquireInLine]); n != 1 {
-		t.Errorf("acquires after the other's unlocking = %d, want 1", n)
-	}
 }

@@ -41,9 +41,9 @@ func newRW() Machine {
 	return &all.Lock
 }
 
-func (r *readWrite) reset(cfg *Config) {
+func (r *readWrite) reset() {
 	*r = readWrite{contest: contest{rw: r}}
-	r.contest.reset(cfg, &r.rivals)
+	r.contest.reset(&r.rivals)
 }
 
 // first is the older of two leases, one and r.second; nil: both are free.
@@ -94,18 +94,19 @@ func (l *Lock) askToJoin(now Time, fx *Effects) {
 // confirmedForReaders handles the answer that the lease stands.
 func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) {
 	rw := l.contest.rw
-	switch r := l.contest.rivals; {
-	case rw.yields >= YieldsInLine && r.standing: // no place of ours stands, so nobody tells us
+	switch t := &l.contest.rivals.turns; {
+	case rw.yields >= YieldsInLine && t.standing: // no place of ours stands, so nobody tells us
 		l.refused(now, c, g.Deadline-now, fx)
-		l.contest.askAt = min(l.contest.askAt, now+longestYield)
+		l.contest.askAt = min(l.contest.askAt, now+pollWindow)
 		return
-	case rw.yields >= 0 && r.outside > 0:
+	case rw.yields >= 0 && t.listen > 0:
 		l.refused(now, c, g.Deadline-now, fx)
 		l.pauseForWriters(now)
 		return
 	}
 	rw.askTries = 0
 	g.Confirmed = c.Sent
+	l.contest.rivals.turns.begin(now)
 	l.admit(now, g, c)
 }
 
@@ -161,7 +162,6 @@ func (l *Lock) admitJoinable(now Time) {
 // downgraded handles the answer to a downgrade: the writer is a reader now, and others may read beside it. If its last hold has ended
 // meanwhile, it is released as a reader's.
 func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
-	l.listeners(c)
 	switch {
 	case c.ran() && freed(c.Reply):
 		g.write, g.torn = false, false
@@ -193,30 +193,29 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 }
 
 // yields says to whom a reader leaves a name that others read. An Owner that reads already would wait for itself. Only readers beside others of
-// this process let other listeners come first and, after yields that no writer took, rest from that.
+// this process let other listeners come first: if none are known, or at the end of a turn.
 func (l *Lock) yields(now Time, w *Waiter) int64 {
 	r := l.contest.rivals
 	switch in, _ := l.holdsOf(w.Owner); {
 	case w.Owner != 0 && in:
 		return YieldsToNobody
-	case l.first() == nil || now < r.yieldFree:
+	case l.first() == nil || r.turns.listen > 0 && now >= r.turns.until && !r.turns.over(now, l.lease.ID):
 		return YieldsInLine
 	}
 	return r.ownSubscriptions()
 }
 
 // pauseForWriters bounds the time that readers wait for other listeners while this process reads: these may be writers, or listen without
-// waiting, and a hold may last for hours. The wait is a yield of the longest kind, because a writer gets in only when all reads that run
-// have ended. It was in vain if this process still reads then. After yieldsInVain of them readers rest from yielding.
+// waiting, and a hold may last for hours. A writer gets in only when all reads that run have ended.
 func (l *Lock) pauseForWriters(now Time) {
-	switch r := l.contest.rivals; {
-	case l.contest.queue.head == nil || !l.reads():
-	case now < r.yieldFree:
-		l.contest.askAt = now
-	default:
-		r.yield = longestYield
-		l.contest.askAt = min(l.contest.askAt, now+longestYield)
+	t := &l.contest.rivals.turns
+	if l.contest.queue.head == nil || !l.reads() {
+		return
 	}
+	if now >= t.until {
+		t.until, t.began = now+pollWindow, 0
+	}
+	l.contest.askAt = min(l.contest.askAt, t.until)
 }
 
 // ownerHolds counts the living holds of one Owner.

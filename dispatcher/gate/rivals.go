@@ -9,10 +9,9 @@ import (
 // the first of these begins, so that a name without competition stays small.
 type rivals struct {
 	listening
-	inbox subscription // to the channel of the messages that are for this engine alone
-	yielding
-	turns  turns      // of a name with waiters that poll
-	keep   Time       // how long turns, or a pause for the first in line, are remembered without waiters here; Never: they are not
+	inbox  subscription // to the channel of the messages that are for this engine alone
+	turns  turns
+	keep   Time       // how long turns, or a pause, are remembered without waiters here; Never: they are not
 	theirs otherLease // the lease of the owner that refused us
 	last   lastAnswer // about the waiters
 
@@ -29,12 +28,12 @@ type rivals struct {
 	wanting  wanting
 }
 
-func newRivals(cfg *Config) rivals {
-	return rivals{listening: newListening(cfg), inbox: subscription{linger: Never}, keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
+func newRivals() rivals {
+	return rivals{listening: listening{subscription: subscription{linger: Never}}, inbox: subscription{linger: Never}, keep: Never, last: lastAnswer{Outcome: Outcome{Why: Down}}}
 }
 
 // noRivals are those of every name without competition. They are shared, and never written to.
-var noRivals = newRivals(&Config{})
+var noRivals = newRivals()
 
 // nextAlarm is when the first of these is due; free: orphans may be released.
 func (r *rivals) nextAlarm(free bool) Time {
@@ -42,14 +41,6 @@ func (r *rivals) nextAlarm(free bool) Time {
 		return min(r.linger, r.inbox.linger, r.keep, r.orphans.nextAlarm())
 	}
 	return min(r.linger, r.inbox.linger, r.keep)
-}
-
-// noteOurs records that this process has the name now.
-func (r *rivals) noteOurs(now Time, cfg *Config) {
-	r.yielding.noteOurs(now, cfg)
-	r.turns.noteOurs(now)
-	r.noteFound(now, true)
-	r.spins = 0
 }
 
 // forgetTurns ends the memory of the turns when it is time.
@@ -126,44 +117,6 @@ func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 		}
 		return away
 	})
-}
-
-// A process that hands a mutex on among its own callers leaves it to other processes from time to time: to listeners by yielding
-// (yielding.go), to pollers by turns (turns.go). Without rivals there is nothing to leave.
-
-// pause is how long to leave a name to the listeners that received its release, while so many waiters are here.
-func (r *rivals) pause(now Time, listeners, waiters int32, cfg *Config) time.Duration {
-	if r == &noRivals || waiters == 0 && !r.yielding.short() { // no waiter would keep the pause
-		return 0
-	}
-	return r.yielding.pause(now, listeners, cfg)
-}
-
-// pausePolling is how long to leave a released name to pollers. The end of a turn counts even if no caller waits here at this moment:
-// callers that soon come again have the name as much as those that wait.
-func (r *rivals) pausePolling(now Time, waiters int32, seed uint64) time.Duration {
-	if r == &noRivals {
-		return 0
-	}
-	over := r.turns.over(now, seed)
-	r.turns.freedAt = now
-	if over {
-		r.turns.leave(now)
-	}
-	r.keep = r.turns.settled()
-	switch {
-	case over:
-		return pollWindow
-	case waiters == 0:
-		return 0
-	default:
-		return r.spin(waiters, false, seed)
-	}
-}
-
-// pausing reports whether a free name is left to others although no caller waits here.
-func (r *rivals) pausing() bool {
-	return r.turns.ends != 0 || r.standing || r.yield != 0 && r.short()
 }
 
 // The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.

@@ -176,7 +176,7 @@ func (p *process) checkMachine(c *Entry) {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.contest.queue.n))
 	}
 	some := m.contest.queue.head != nil || m.contest.acks.ack != nil || m.contest.queue.fair != nil || m.contest.rivals != &noRivals || m.lease.phase == asked
-	if some != (m.contest != &noContest) || noContest != (contest{rivals: &noRivals}) || !reflect.DeepEqual(noRivals, newRivals(&Config{})) {
+	if some != (m.contest != &noContest) || noContest != (contest{rivals: &noRivals}) || !reflect.DeepEqual(noRivals, newRivals()) {
 		p.world.broken(fmt.Sprintf("%s: somebody waits: %v; borrowed %+v, nobody is %+v %+v", p.uuid, some, m.contest, noContest, noRivals))
 	}
 }

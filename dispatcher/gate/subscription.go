@@ -42,7 +42,6 @@ func (n *News) Add(said int64) {
 type subscription struct {
 	channel string
 	linger  Time // when it ends, because nobody needs it
-	ended   Time // when it ended last; Redis learns of that later
 	state   subscriptionState
 }
 
@@ -92,7 +91,7 @@ func (s *subscription) unsubscribeIdle(now Time, e *Entry, fx *Effects) {
 	if s.state != subscribeDenied && s.state != unsubscribed {
 		fx.Subscriptions = append(fx.Subscriptions, SubscriptionChange{Entry: e, Channel: s.channel})
 	}
-	s.state, s.ended = unsubscribed, now
+	s.state = unsubscribed
 }
 
 // ownSubscriptions is how many of the channel's subscribers are this process.
@@ -103,40 +102,15 @@ func (s *subscription) ownSubscriptions() int64 {
 	return 0
 }
 
-// ownWhenSent is how many of the subscribers that a command counted may have been this process.
-func (s *subscription) ownWhenSent(sent Time) int64 {
-	if s.ended != 0 && sent < s.ended+lingerTime {
-		return 1
-	}
-	return s.ownSubscriptions()
-}
-
 // close forgets the subscription: its connection closes with the engine.
 func (s *subscription) close() { s.state, s.linger = unsubscribed, Never }
 
-// listening is the subscription to a name's channel, and what is known of our own messages there.
+// listening is the subscription to a name's channel. Our own messages come back on it, and are hints like any other.
 type listening struct {
 	subscription
-	heedAt    Time  // when a message may lead to a question again
-	own       int32 // messages of ours that have not come back yet
-	echo      int32 // how many copies of each come back
-	published bool  // the command in flight publishes one of them
-	missed    bool  // a message before heedAt came while a question was on its way: the next one leaves at heedAt
-	vain      uint8 // questions in a row that a message may have caused, and that found nothing changed
-}
-
-func newListening(cfg *Config) listening {
-	return listening{subscription: subscription{linger: Never}, echo: max(cfg.Echo, 1)}
-}
-
-// confirm records that the subscription stands, perhaps again: messages from before are lost.
-func (l *listening) confirm() { l.state, l.own = subscribed, 0 }
-
-// foreign reports whether one of the messages is not our own.
-func (l *listening) foreign(news News) bool {
-	own := min(news.N, l.own)
-	l.own -= own
-	return news.N > own
+	heedAt Time  // when a message may lead to a question again
+	vain   uint8 // questions in a row that a message may have caused, and that found nothing changed
+	own    bool  // the next message may be that of our own release: it tells of nobody else
 }
 
 const (
@@ -167,40 +141,4 @@ func (l *listening) noteFound(now Time, changed bool) {
 		l.vain++
 	}
 	l.heedAt = now + pause
-}
-
-// notePublish records that a command leaves that publishes a message, which will come back to us. It is called when the command leaves,
-// because the message may come before the answer, on another connection.
-func (l *listening) notePublish() {
-	if l.state == subscribed {
-		l.own += l.echo
-		l.published = true
-	}
-}
-
-// otherListeners is how many subscribers of other processes received the message of a command that n subscribers received. sure is false if
-// a message of another process may have been taken for ours.
-func (l *listening) otherListeners(n scripts.Reply) (others int32, sure bool) {
-	listeners := int32(max(n, 0))
-	if !l.published {
-		return listeners, true
-	}
-	if listeners == 0 { // our own subscriber received nothing: no message will come back
-		return 0, l.unpublished()
-	}
-	l.published = false
-	return listeners - 1, true
-}
-
-// unpublished records that a command may have published nothing. The next message may be another process's, so none is ignored any more. If
-// our own comes after all, it costs one question too many.
-func (l *listening) unpublished() (sure bool) {
-	if !l.published {
-		return true
-	}
-	l.published = false
-	l.own -= l.echo
-	sure = l.own >= 0
-	l.own = max(l.own, 0)
-	return sure
 }

@@ -2,68 +2,112 @@ package gate
 
 import "time"
 
-// Pollers leave nothing in Redis by which they could be counted. So processes that keep a name for callers of their own end their turn after a
-// while and leave the name free for so long that every poller asks once. The process that asks next looks meanwhile whether the name is free. Where
-// others were met, turns are shorter than pauses for a while.
+// Engines that wait stand in a line in Redis (line.go). Others have no place there: clients of Redisson and engines of an older version, which
+// listen to the name's channel, and processes that poll, which leave no trace. So a process that keeps a name for callers of its own ends its
+// turn after a while and leaves the name free for a pause.
 //
-// A turn is that of one process, of a spin lock and of a simple lock for which nobody else waits in line, or of all engines in a line: it begins
-// when the lock was last left free, and every release says how long it may last (scripts/line.lua).
+// A turn lasts for longestTurn while nobody else is met. Others are met when another than an engine has the name, a message of theirs comes, or
+// more of them listen than before. After that a turn lasts for as long as they have had the name since the last pause, or for half of the time since
+// they were met, whichever is longer, and at least for shortTurn or, beside listeners, for one grant for each third caller: each turn of theirs
+// is one grant. The pause suits those who may come. Listeners were told by the message, and need two round trips; if they were not met for long,
+// they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll, each asks once in pollWindow. Where nobody is
+// known, blindPause lets a poller in by chance. No message shortens a pause.
+//
+// The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua).
 const (
+	// longestTurn is how long a name is kept at most between two pauses. A poller that sleeps no longer than longestSpin gets in within the
+	// sum of longestTurn and pollWindow, which is less than a second.
+	longestTurn = 830 * time.Millisecond
+	// shortTurn is how long it is kept right after others were met who may poll; half as much again, drawn at random, is added, because a poller
+	// that always sleeps for the same time could ask in each turn and in no pause.
+	shortTurn = 60 * time.Millisecond
+
 	// longestSpin is the longest sleep of a poller, here and in Redisson.
 	longestSpin = 128 * time.Millisecond
 	// pollWindow is long enough for every poller to ask once: Redisson's sleep for at most 128 ms, and need some more for scheduling and a
 	// round trip.
 	pollWindow = longestSpin + 12*time.Millisecond
-	// longestTurn is how long a name is kept at most between two pauses. A poller that sleeps no longer than longestSpin gets in within the
-	// sum of the two, which is less than a second.
-	longestTurn = 830 * time.Millisecond
-	// shortTurn is how long it is kept right after others were met; half as much again, drawn at random, is added, because a poller that always
-	// sleeps for the same time could ask in each turn and in no pause. A turn lasts for longer if they kept the name for longer than the pause, and
-	// later for half of the time since then.
-	shortTurn = 60 * time.Millisecond
-	// peekPause is between two looks during a pause.
+	// blindPause is 2 % of longestTurn.
+	blindPause = 16 * time.Millisecond
+	// shortestPause is the least time in which a process that was told can ask.
+	shortestPause = 2 * time.Millisecond
+	// peekPause is between two looks during a pause for pollers, by which the process that waits for its end finds whether they come.
 	peekPause = 14 * time.Millisecond
 )
 
-// turns are the turns of a process that shares a name with pollers.
+// turns are the turns of a process that shares a name with others.
 type turns struct {
-	began   Time          // when this turn began; 0: there is none
-	handed  int32         // handoffs in this turn
-	freedAt Time          // when this process last released the name
-	ends    Time          // when the pause ends in which the name is left to others; 0: there is none
-	peekAt  Time          // when the next look may leave
-	met     Time          // when another owner was last found; 0: never
-	refused Time          // since when others have been found after each pause; 0: they are not
-	had     time.Duration // how long they had been when this turn began
+	began    Time          // when this turn began; 0: there is none
+	handed   int32         // handoffs in this turn
+	listen   int32         // how many others listened to the name's channel, as Redis said last
+	standing bool          // engines stood in line, as the last confirmation of this turn said
+	freedAt  Time          // when this process last released the name
+	ends     Time          // when the pause ends in which the name is left to others; 0: there is none
+	until    Time          // until then readers beside others of this process leave the name to listeners
+	peekAt   Time          // when the next look may leave
+	met      Time          // when others were last met; 0: never
+	refused  Time          // since when others have been found after each pause; 0: they are not
+	had      time.Duration // how long they had been when this turn began
 }
+
+// listenerPause is how long a name is left to those who were told at least.
+func (c *Config) listenerPause() time.Duration { return max(shortestPause, 2*c.RTT) }
 
 // length is how long a turn lasts.
 func (t *turns) length(now Time, seed uint64) time.Duration {
 	if t.met == 0 {
 		return longestTurn
 	}
-	return min(max(shortTurn+jitter(seed, shortTurn/2), t.had, (now-t.met)/2), longestTurn)
+	least := shortTurn + jitter(seed, shortTurn/2)
+	if t.listen > 0 {
+		least = 0
+	}
+	return min(max(least, t.had, (now-t.met)/2), longestTurn)
 }
 
 // metLately reports whether turns are shorter than usual, because others were met.
 func (t *turns) metLately(now Time) bool { return t.length(now, 0) < longestTurn }
 
-// over reports whether the turn is over. A turn without a handoff is not while nobody was met: it kept the name from nobody that is known.
+// over reports whether the turn is over. A turn without a handoff is not while nobody is known: it kept the name from nobody.
 func (t *turns) over(now Time, seed uint64) bool {
-	return t.began != 0 && (t.handed > 0 || t.metLately(now)) && now-t.began >= t.length(now, seed)
+	return t.began != 0 && (t.handed > 0 || t.listen > 0 || t.metLately(now)) && now-t.began >= t.length(now, seed)
+}
+
+// pause is how long the pause after this turn is.
+func (t *turns) pause(now Time, seed uint64, polls bool, cfg *Config) time.Duration {
+	switch {
+	case polls:
+		return pollWindow
+	case t.listen > 0:
+		return max(min(t.length(now, seed), pollWindow), cfg.listenerPause())
+	}
+	return blindPause
+}
+
+// begin begins a turn, unless one has begun.
+func (t *turns) begin(now Time) {
+	if t.began == 0 {
+		t.began, t.handed = now, 0
+	}
 }
 
 // countHandoff counts a grant that asked nothing of Redis.
 func (t *turns) countHandoff(now Time) {
-	if t.began == 0 {
-		t.began = now
-	}
+	t.begin(now)
 	t.handed++
 }
 
+// count records how many others listen. If they are more than before, somebody has come.
+func (t *turns) count(now Time, others int64) {
+	if int32(others) > t.listen {
+		t.met = now
+	}
+	t.listen = int32(others)
+}
+
 // leave ends the turn and begins a pause.
-func (t *turns) leave(now Time) {
-	t.began, t.handed, t.ends, t.peekAt = 0, 0, now+pollWindow, now+peekPause
+func (t *turns) leave(now Time, pause time.Duration) {
+	t.began, t.ends, t.peekAt = 0, now+pause, now+peekPause
 }
 
 // noteMet records that another owner has the name.
@@ -74,29 +118,89 @@ func (t *turns) noteMet(now Time) {
 	}
 }
 
-// peekAlarm is when the next look may leave; Never: there is nothing to find out.
-func (t *turns) peekAlarm() Time {
-	if t.peekAt >= t.ends || t.met >= t.ends-pollWindow {
+// noteOurs records that this process has the name now. The turn goes on if the name was free only because no caller waited here.
+func (t *turns) noteOurs(now Time) {
+	if t.began == 0 || now-t.freedAt >= pollWindow {
+		t.began, t.handed, t.had = now, 0, 0
+		if t.refused != 0 {
+			t.had = now - t.refused
+		}
+	}
+	t.refused, t.ends, t.standing = 0, 0, false
+}
+
+// leave leaves the name to others for a pause.
+func (l *Lock) leave(now Time, pause time.Duration) {
+	r := l.ownRivals()
+	r.turns.leave(now, pause)
+	r.keep = r.turns.ends
+}
+
+// leaveAfter leaves the name to others if the turn of g, which was released, is over. That counts even if no caller waits here at this moment:
+// callers that soon come again have the name as much as those that wait. So turns beside pollers are remembered for as long. Where nobody has
+// competed here before, only those who listen are known.
+func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
+	polls := l.traits().polls
+	if l.reads() || l.contest.rivals == &noRivals && (polls || listeners <= 0) {
+		return
+	}
+	r := l.ownRivals()
+	t := &r.turns
+	if !polls && g.write {
+		t.begin(now)
+		t.count(now, max(listeners-r.ownSubscriptions(), 0))
+	}
+	r.keep = Never
+	switch over := t.over(now, g.ID); {
+	case now < t.until: // readers have made way, and all reads have ended
+		l.leave(now, l.cfg.listenerPause())
+	case over:
+		l.leave(now, t.pause(now, g.ID, polls, l.cfg))
+	case polls:
+		if t.handed > 0 || t.metLately(now) {
+			r.keep = now + pollWindow
+		}
+		if n := l.contest.queue.n; n > 0 {
+			l.askFrom(now + r.spin(n, false, g.ID))
+		}
+	}
+	t.freedAt = now
+}
+
+// turnOver reports whether the name must be left to other processes.
+func (l *Lock) turnOver(now Time) bool {
+	t := &l.contest.rivals.turns
+	return t.over(now, l.lease.ID) && (t.listen == 0 || t.handed >= l.contest.queue.n/3)
+}
+
+// peekAlarm is when Redis is to be asked, during a pause for pollers, whether the name is free.
+func (l *Lock) peekAlarm() Time {
+	t := &l.contest.rivals.turns
+	if !l.traits().polls || l.contest.queue.lasting() == 0 || l.lease.phase != free || t.peekAt >= t.ends {
 		return Never
 	}
 	return t.peekAt
 }
 
-// noteOurs records that this process has the name now. The turn goes on if the name was free only because no caller waited here.
-func (t *turns) noteOurs(now Time) {
-	if t.began == 0 || now-t.freedAt >= pollWindow {
-		t.began, t.handed, t.ends, t.had = now, 0, 0, 0
-		if t.refused != 0 {
-			t.had = now - t.refused
-		}
-		t.refused = 0
+// peek asks that, if it is time.
+func (l *Lock) peek(now Time, fx *Effects) bool {
+	if now < l.peekAlarm() {
+		return false
 	}
+	l.send(Peek, 0, 0, fx)
+	return true
 }
 
-// settled is when the turn can be forgotten: when every poller has had time to ask. Never: there is nothing to forget.
-func (t *turns) settled() Time {
-	if t.handed == 0 && t.ends == 0 && !t.metLately(t.freedAt) {
-		return Never
+// peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.
+func (l *Lock) peeked(now Time, c *Command) {
+	t := &l.ownRivals().turns
+	_, held := c.Reply.Held()
+	switch {
+	case c.Result == Answered && c.Reply == 0:
+		t.peekAt = now + peekPause
+		return
+	case c.Result == Answered && held:
+		t.met = now
 	}
-	return t.freedAt + pollWindow
+	t.peekAt = Never
 }

@@ -26,6 +26,11 @@ func TestTurnsEnd(t *testing.T) {
 		{"as long as others had it", turns{began: now - 500*time.Millisecond, handed: 1, met: now - 1, had: 500 * time.Millisecond}, true},
 		{"others were met long ago", turns{began: now - longestTurn + 1, handed: 1, met: 1}, false},
 		{"long ago, and this keeps it from nobody", turns{began: 1, met: 1}, false},
+		{"others listen, who have just come", turns{began: now, listen: 1, met: now}, true},
+		{"others listen, who were met some time ago", turns{began: now - 500*time.Millisecond, listen: 1, met: now - time.Second}, true},
+		{"a longer time ago, and they listen", turns{began: now - 500*time.Millisecond + 1, listen: 1, met: now - time.Second}, false},
+		{"others listen, and had it for long", turns{began: now - 500*time.Millisecond + 1, listen: 1, met: now - 1, had: 500 * time.Millisecond}, false},
+		{"others listen, and were met long ago", turns{began: now - longestTurn, listen: 1, met: 1}, true},
 	} {
 		for seed := range uint64(20) {
 			if got := c.t.over(now, seed); got != c.over {
@@ -64,57 +69,94 @@ func TestTurnsBegin(t *testing.T) {
 		}
 	}
 	left := turns{began: 1, handed: 1}
-	if left.leave(now); left.ends != now+pollWindow || left.began != 0 || left.peekAlarm() != now+peekPause {
+	if left.leave(now, pollWindow); left.ends != now+pollWindow || left.began != 0 || left.peekAt != now+peekPause {
 		t.Errorf("a pause: %+v", left)
 	}
-	left.met = now
-	if left.peekAlarm() != Never {
-		t.Error("others were met in this pause, and it looks again")
-	}
-	if left.noteMet(now); left.ends != 0 || left.began != 0 || left.peekAlarm() != Never {
+	if left.noteMet(now); left.ends != 0 || left.began != 0 {
 		t.Errorf("others have it: %+v", left)
 	}
 	left.noteMet(now + time.Second)
 	if left.noteOurs(now + 2*time.Second); left.had != 2*time.Second || left.refused != 0 {
 		t.Errorf("others had it for two seconds: %+v", left)
 	}
-	if left.leave(now); left.had != 2*time.Second {
+	if left.leave(now, pollWindow); left.had != 2*time.Second {
 		t.Errorf("in the next pause: %+v", left)
 	}
 	if left.noteOurs(now + 3*time.Second); left.had != 0 {
 		t.Errorf("after a pause in vain: %+v", left)
 	}
-	for name, c := range map[string]struct {
-		t    turns
-		kept bool
-	}{
-		"nothing to be kept":    {turns{began: now, freedAt: now}, false},
-		"others were met":       {turns{began: now, freedAt: now, met: now - 1}, true},
-		"grants were handed on": {turns{began: now, freedAt: now, handed: 1}, true},
-		"a pause":               {turns{freedAt: now, ends: now + pollWindow}, true},
-	} {
-		if got := c.t.settled(); got == now+pollWindow != c.kept || got == Never == c.kept {
-			t.Errorf("%s: remembered until %v", name, got)
+	if left.begin(now + 4*time.Second); left.began != now+3*time.Second {
+		t.Errorf("it has begun before: %+v", left)
+	}
+}
+
+// One more who listens has come to wait, and no other is met by being counted.
+func TestListenersAreMetWhenTheyCome(t *testing.T) {
+	var c turns
+	for i, step := range []struct {
+		others int64
+		met    bool
+	}{{0, false}, {1, true}, {1, false}, {3, true}, {2, false}, {0, false}, {1, true}} {
+		now := Time(i+1) * time.Second
+		if c.count(now, step.others); (c.met == now) != step.met || c.listen != int32(step.others) {
+			t.Errorf("count %d, of %d: %+v", i, step.others, c)
 		}
 	}
 }
 
-// A freed name is left alone although nobody waits here only for others that poll, or that have it for a grant at a time.
-func TestPausing(t *testing.T) {
-	short := yielding{yield: minYield, shorts: shortAfter}
+// The pause suits those who may come.
+// invariant: others-get-a-turn
+func TestPauses(t *testing.T) {
+	const now = time.Hour
 	for name, c := range map[string]struct {
-		c    *rivals
-		want bool
+		t     turns
+		polls bool
+		rtt   time.Duration
+		want  time.Duration
 	}{
-		"no rivals":                {&noRivals, false},
-		"a turn ended":             {&rivals{turns: turns{ends: 1}}, true},
-		"a yield":                  {&rivals{yielding: yielding{yield: minYield}}, false},
-		"a yield after short ones": {&rivals{yielding: short}, true},
-		"short ones":               {&rivals{yielding: yielding{shorts: shortAfter}}, false},
+		"they poll":                          {turns{}, true, 0, pollWindow},
+		"they poll, and were met just now":   {turns{met: now}, true, 0, pollWindow},
+		"nobody is known":                    {turns{}, false, 0, blindPause},
+		"nobody listens any more":            {turns{met: now}, false, 0, blindPause},
+		"they listen":                        {turns{listen: 1, met: now}, false, 0, shortestPause},
+		"they listen, and we are far away":   {turns{listen: 1, met: now}, false, 50 * time.Millisecond, 100 * time.Millisecond},
+		"they listen, and were met before":   {turns{listen: 1, met: now - 80*time.Millisecond}, false, 0, 40 * time.Millisecond},
+		"they listen, and had it for long":   {turns{listen: 1, met: now, had: 70 * time.Millisecond}, false, 0, 70 * time.Millisecond},
+		"they listen, and were met long ago": {turns{listen: 1, met: 1}, false, 0, pollWindow},
+		"they listen, and we are very far":   {turns{listen: 1, met: 1}, false, time.Second, 2 * time.Second},
 	} {
-		if got := c.c.pausing(); got != c.want {
+		if got := c.t.pause(now, 7, c.polls, &Config{RTT: c.rtt}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// Where somebody listens who never comes, pauses grow, for it may be slow, but they take little of the time, and a turn and a pause never take
+// more than a second.
+func TestPausesInVainGrow(t *testing.T) {
+	y, cfg := &turns{}, &Config{}
+	y.noteOurs(time.Second)
+	y.count(time.Second, 1)
+	var paused, longest, now time.Duration
+	for now = time.Second; now < time.Minute; now += time.Millisecond {
+		if !y.over(now, 7) {
+			continue
+		}
+		pause := y.pause(now, 7, false, cfg)
+		if since := now - time.Second; since > 300*time.Millisecond && pause < 60*time.Millisecond {
+			t.Errorf("a pause of %v after %v, in which nobody far away could come", pause, since)
+		}
+		longest = max(longest, now-y.began+pause)
+		y.leave(now, pause)
+		y.freedAt = now
+		paused, now = paused+pause, now+pause
+		y.noteOurs(now)
+	}
+	if paused > (now-time.Second)/6 {
+		t.Errorf("pauses of %v in %v", paused, now-time.Second)
+	}
+	if longest > time.Second {
+		t.Errorf("a turn and its pause take %v", longest)
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *storm) checkStrict() {
 	since, free := s.freed[stock]
 	if !free {
 		s.freed[stock] = s.now
-	} else if limit := longestSpin + 60*s.latency + longestYield; s.now-since > limit {
+	} else if limit := longestSpin + 60*s.latency + pollWindow; s.now-since > limit {
 		s.broken("somebody waits for a name that has been free for " + (s.now - since).String())
 	}
 }

@@ -85,7 +85,7 @@ func (l *Lock) countedWaiters(c *Command) {
 		return
 	}
 	listeners, places := c.Reply.Waiting()
-	others := int64(listeners) - l.contest.rivals.ownWhenSent(c.Sent)
+	others := int64(listeners) - l.contest.rivals.ownSubscriptions()
 	l.contest.rivals.wanting.notify(func(h *Hold) bool {
 		return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge
 	})

@@ -22,7 +22,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
-		{"dispatcher/gate/keeping.go", "		l.askFrom(now + l.pause(now, g.ID, listeners))\n", "		l.askFrom(now + l.pause(now, g.ID, listeners))\n" +
+		{"dispatcher/gate/keeping.go", "		l.leaveAfter(now, g, int64(c.Reply))\n", "		l.leaveAfter(now, g, int64(c.Reply))\n" +
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
@@ -207,7 +207,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "		tell(line, place, how, channel, PAUSE)\n", ""},
 	}},
 	{"a hint that is lost while a question is on its way", []edit{
-		{"dispatcher/gate/line.go", "		l.hinted(now, at)\n", "		if l.flight == None {\n			l.hinted(now, at)\n		}\n"},
+		{"dispatcher/gate/line.go", "		}\n		l.hinted()\n", "		}\n		if l.flight == None {\n			l.hinted()\n		}\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
