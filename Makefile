@@ -144,7 +144,7 @@ bench: ## rivals side by side, Redisson where a JDK and Maven are, redis-py wher
 	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \
 	$(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $${python:+--redis-py "../../$$python"} $(PEERS)
 
-bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 13 minutes
+bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 17 minutes
 	@$(MAKE) bench PEERS="--out results/fleet --rounds 1 --for 4s --work 'fleet-*' $(PEERS)"
 
 bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes

@@ -67,5 +67,5 @@ func (e entry) takesPart(w work) bool {
 	if e.takes != nil {
 		return e.takes(w)
 	}
-	return w.Load != asynchronous && w.Kind == ""
+	return w.plain()
 }

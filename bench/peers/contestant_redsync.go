@@ -18,7 +18,7 @@ var redsyncEntry = entry{
 	title:    "redsync",
 	commands: []string{"hello", "set"},
 	open:     func(work) Contestant { return &redSync{} },
-	takes:    func(w work) bool { return w.Load != asynchronous && (w.Kind == "" || w.Kind == quorum) },
+	takes:    func(w work) bool { return w.plain() || w.Kind == quorum },
 }
 
 // redsyncTries bounds the wait: 200 tries at 150 ms on average are longWait.

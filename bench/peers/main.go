@@ -87,12 +87,8 @@ func compare(ctx context.Context, opts options) error {
 		}
 		defer s.Close()
 		servers = append(servers, s)
-		for range opts.others() {
-			other, err := startServer(ctx, command, opts.redisCPU, opts.away)
-			if err != nil {
-				return err
-			}
-			s.others = append(s.others, other)
+		if err := s.startOthers(ctx, opts.others(), command, opts.redisCPU, opts.away); err != nil {
+			return err
 		}
 	}
 	results, err := runAll(ctx, opts, servers)

@@ -81,6 +81,18 @@ func (s *server) bring(away time.Duration) {
 	}
 }
 
+// startOthers starts so many besides, as startServer does.
+func (s *server) startOthers(ctx context.Context, n int, command, cpu string, away time.Duration) error {
+	for range n {
+		other, err := startServer(ctx, command, cpu, away)
+		if err != nil {
+			return err
+		}
+		s.others = append(s.others, other)
+	}
+	return nil
+}
+
 // all is it and the others.
 func (s *server) all() []*server { return append([]*server{s}, s.others...) }
 

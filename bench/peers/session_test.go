@@ -18,12 +18,8 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer near.Close()
-	for range quorumServers - 1 {
-		other, err := startServer(t.Context(), "redis-server", "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near.others = append(near.others, other)
+	if err := near.startOthers(t.Context(), quorumServers-1, "redis-server", "", 0); err != nil {
+		t.Fatal(err)
 	}
 	far, err := startServer(t.Context(), "redis-server", "", testAway)
 	if err != nil {

@@ -28,7 +28,6 @@ var wheellockSimpleEntry = entry{
 	title:    "wheellock, simple",
 	commands: wheellockEntry.commands,
 	open:     func(work) Contestant { return &wheellock{kind: simple} },
-	takes:    func(w work) bool { return w.Kind == "" && w.Load != asynchronous },
 }
 
 // ours is wheellock, first in every round.

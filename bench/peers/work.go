@@ -55,6 +55,9 @@ var allWorks = append([]work{
 	{ID: "handover-fair", Title: "from unlock in one process to the grant in another, of a fair lock", Load: handover, Kind: fair, Hot: 1, Processes: 2, Callers: 1},
 }, fleets()...)
 
+// plain reports whether a work is one of plain locks that every library can do.
+func (w work) plain() bool { return w.Load != asynchronous && w.Kind == "" }
+
 func workNamed(id string) (work, bool) {
 	i := slices.IndexFunc(allWorks, func(w work) bool { return w.ID == id })
 	if i < 0 {

@@ -137,8 +137,8 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// freed handles so many messages that the lock was freed: by another process, or by this one, whose message comes back. What this process
-// believes to have may be gone.
+// freed handles n messages that the lock was freed. One may be the message of our own release, which comes back. The leases of this process
+// may be gone.
 func (l *Lock) freed(now Time, n int32) {
 	r, rw := l.ownRivals(), l.contest.rw
 	have := l.any(func(g *Lease) bool { return rw != nil || g.phase == ours })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestOthersListen: who else listens makes us leave the name free for a pause, and nobody listening proves nothing.
+// TestOthersListen: other listeners make us leave the name free for a pause. That there are none proves nothing.
 // invariant: others-get-a-turn
 func TestOthersListen(t *testing.T) {
 	t.Run("a confirmation that finds others is the last of its turn", func(t *testing.T) {

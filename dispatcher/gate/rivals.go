@@ -131,7 +131,7 @@ const (
 	mostSpins   = 32
 )
 
-// The first in line asks for all who stand there: commonTries times after each sleep up to longestPoll. If another owner has taken the name
+// The first in line asks on behalf of all engines in it: commonTries times after each sleep up to longestPoll. If another owner has taken the name
 // since the last question, it is free now and then, for a moment if a poller takes it again at once: then it asks every 4 ms.
 const (
 	longestPoll = 100 * time.Millisecond

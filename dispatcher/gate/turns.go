@@ -9,7 +9,7 @@ import "time"
 // A turn lasts for longestTurn while nobody else is met. Others are met when another than an engine has the name, a message of theirs comes, or
 // more of them listen than before. After that a turn lasts for as long as they have had the name since the last pause, or for half of the time since
 // they were met, whichever is longer, and at least for shortTurn or, beside listeners, for one grant for each third caller: each turn of theirs
-// is one grant. The pause suits those who may come. Listeners were told by the message, and need two round trips; if they were not met for long,
+// is one grant. The length of the pause depends on the others. Listeners were told by the message, and need two round trips; if they were not met for long,
 // they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll, each asks once in pollWindow. Where nobody is
 // known, blindPause lets a poller in by chance. No message shortens a pause.
 //

@@ -264,7 +264,7 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 	}
 }
 
-// How much of a string is read, in bytes: of many, and of one, whose owner may be forced off by its whole value.
+// The longest part of a string that is read, in bytes: of one of many, and of a single one, which force compares as a whole.
 const (
 	mostOfMany = 1024
 	mostOfOne  = 1 << 20
