@@ -4,7 +4,7 @@
 -- the engine's uuid; ends in ms, since in microseconds. A release gives the lock to the head of the queue if its claim stands,
 -- until ends, and publishes the code, by which that engine knows that it has the lock. An owner has the lock from such a release
 -- exactly as if its last acquire, which was refused, had taken the lock with a lease of CLAIM.
-local CLAIM = 2000 -- ms from the acquire on (gate.claimTime)
+local CLAIM = 2000 -- ms from the acquire on (gate.giftTime)
 local LEAST = CLAIM / 2 -- ms that must be left of a claim for a lock to be given to it
 local MOST = 32 -- engines that have claims to one lock; the others are woken and ask
 local CLAIMED = -8796093022208 -- -(2^43)
