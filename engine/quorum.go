@@ -203,7 +203,10 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 		case late && c.isAnswered(server):
 			continue
 		case late:
-			line.Then(func(part *Hold, err error) { takeLate(nil, answer{hold: part, err: err}) })
+			after(server.e, line).Then(func([]*Hold, error) {
+				part, err := line.Result()
+				takeLate(nil, answer{hold: part, err: err})
+			})
 			return c.askServers(nil)
 		case err != nil && c.asking.Err() != nil:
 			if end := (*unmet)(nil); errors.As(err, &end) {
