@@ -7,7 +7,7 @@
 local CALL = 200 -- ms
 local OTHERS = 5000 -- ms for which that client is expected to free more
 
--- called returns the called place, or nil. A place whose engine has not asked within CALL is removed.
+-- called returns the called place, or nil. A place is removed if its engine has not asked within CALL.
 local function called(line, now)
 	local place = call('ZRANGE', line, 0, 0, 'WITHSCORES')
 	local at = tonumber(place[2]) or 0
@@ -16,7 +16,7 @@ local function called(line, now)
 	call('ZREM', line, place[1]) -- unchecked: then it goes later
 end
 
--- summon calls the first place that wants at most free permits and whose engine is alive, unless a place is called already. If it calls none
+-- summon calls the first place that wants at most free permits and has a living engine, unless a place is called already. If it calls none
 -- and the first place has changed (it was led), it tells the new first place.
 local function summon(line, led, how, channel, free, now)
 	if called(line, now) then return end
