@@ -200,7 +200,7 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 		late := err != nil && look.Err() != nil
 		end()
 		switch {
-		case late && c.isAnswered(server):
+		case late && (server.e.dispatchers.up() || c.isAnswered(server)):
 			continue
 		case late:
 			after(server.e, line).Then(func([]*Hold, error) {
@@ -219,8 +219,8 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 	}
 }
 
-// isAnswered reports whether the server of a lock can be reached. In a cluster that says nothing about other nodes. The end of the time for asking
-// says nothing.
+// isAnswered reports whether the server of a lock answers, though not all links of its engine work: in a cluster another node may be down. The end of
+// the time for asking says nothing.
 func (c *compositeCall) isAnswered(server *Mutex) bool {
 	look, end := context.WithTimeout(c.asking, lookAfter)
 	defer end()
