@@ -30,6 +30,9 @@ func (p *process) locker(s *subject, shared bool) (engine.Locker, error) {
 		return engine.Multi(e.Mutex(s.parts[0]), e.Mutex(s.parts[1]))
 	case quorumKind:
 		engines, _ := p.all()
+		if p.w.plan.simple {
+			return engine.SimpleQuorum(s.name, engines...)
+		}
 		return engine.Quorum(s.name, engines...)
 	}
 	return e.Mutex(s.name), nil

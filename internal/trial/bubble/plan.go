@@ -52,6 +52,7 @@ type plan struct {
 	long      bool          // who has a lock keeps it for many leases: most of what is answered are renewals
 	drift     float64       // how much faster or slower clocks run, at most
 	blocked   bool          // callbacks of users block all workers
+	simple    bool          // the parts of a quorum are simple locks
 }
 
 // How long a world lasts until it is mended, about: so many leases, within bounds.
@@ -118,6 +119,7 @@ func draw(r *rand.Rand) plan {
 	if p.blocked = r.IntN(2) == 0; p.blocked {
 		p.options.Callbacks = 1 + r.IntN(2)
 	}
+	p.simple = r.IntN(2) == 0
 	return p
 }
 
