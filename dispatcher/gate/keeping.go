@@ -134,7 +134,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 // A read-write lock with a downgrade that got no answer is released as a writer's. If Redis has no such owner, the downgrade ran.
 func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	f := l.contest.queue.fair
-	if c.ran() && c.Reply == scripts.Passed {
+	if f != nil && c.ran() && c.Reply == scripts.Passed {
 		f.passedOn(l, now, c)
 		return
 	}

@@ -19,6 +19,12 @@ func TestMutexScenes(t *testing.T) {
 			b unlocks                        -> release 1
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
+		"a release that is answered by what only a fair one answers": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			answer 1125899906842624          -> a ok: granted
+			idle                             -> true`,
 		"what a caller hears of a lock that another has": `
 			a locks try                      -> acquire 1 1s
 			answer held 700ms                -> a: taken for 700ms
