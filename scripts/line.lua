@@ -12,7 +12,8 @@
 -- left to others.
 local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
 local STANDS = 60000 -- ms that a line lasts after its last question
-local TURN = 100 -- ms
+local TURN = 100 -- ms between two pauses for others, while some listen to the lock's channel
+local LONG = 830 -- ms, while nobody does (gate.longestTurn)
 local DEAD = 1000 -- places of dead engines that one call removes from a line: 5 to 8 ms on 2 cores beside other work, 2026-11-26
 local STANDING = -8796093022208 -- -(2^43): a refusal that leaves a place, see codes.go
 local GIVEN = 1125899906842625 -- 2^50 + 1
@@ -204,6 +205,12 @@ local function moment()
 	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
+-- listened reports whether others may listen to the lock's channel. An engine does only while the lock's owner is none.
+local function listened(how, channel)
+	local heard, unsure = listeners(how, channel)
+	return heard > 0 or unsure
+end
+
 -- endTurn has the next release begin a turn.
 local function endTurn(line)
 	call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
@@ -215,13 +222,12 @@ end
 -- have its place still, at which nobody waits. Without the time nobody knows when a turn ends: then each release frees the lock.
 local function handOver(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
-	turn = turn or TURN
 	local place = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
 	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
-	local lasts = not now and turn or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
-	if lasts < 0 or lasts >= turn then
+	local lasts = not now and LONG or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
+	if lasts < 0 or lasts >= (turn or LONG) or not turn and lasts >= TURN and listened(how, channel) then
 		endTurn(line, now, lasts)
 		tell(line, place, how, channel, PAUSE)
 	elseif call('EXISTS', lock) == 0 then

@@ -113,6 +113,9 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 	return e.traits().polls // nobody will tell them
 }
 
+// waitsForInbox reports whether our place in line is told by the inbox, and is not to listen to the lock's channel.
+func (r *rivals) waitsForInbox() bool { return r.claim.id != 0 && !r.listens && r.inbox.state == subscribed }
+
 // isInbox reports whether a channel is this engine's inbox.
 func (r *rivals) isInbox(channel string) bool {
 	return r.inbox.state != unsubscribed && channel == r.inbox.channel
@@ -123,7 +126,7 @@ func (l *Lock) pauseInLine() time.Duration {
 	if l.traits().polls {
 		return pollWindow
 	}
-	return l.cfg.listenerPause()
+	return max(blindPause, l.cfg.listenerPause())
 }
 
 // notified handles the messages in the inbox.
@@ -132,6 +135,9 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.leave(now, l.pauseInLine())
+			if !l.traits().polls {
+				r.turns.theirs = now + othersTurn
+			}
 		}
 		l.hinted()
 	}

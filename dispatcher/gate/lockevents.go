@@ -148,7 +148,8 @@ func (l *Lock) freed(now Time, n int32) {
 		r.turns.met = now
 	}
 	r.own = false
-	if rw != nil || !have {
+	r.turns.heard(now)
+	if (rw != nil || !have) && !r.waitsForInbox() {
 		l.hinted()
 	}
 	if rw != nil || have {
@@ -189,6 +190,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 			l.askAgain()
 		}
 	case l.contest.subscribed(l.cfg, refusal):
+		r.turns.heard(now)
 		l.askAgain()
 	}
 	l.advance(now, fx)
