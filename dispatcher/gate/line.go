@@ -21,9 +21,9 @@ import (
 // A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, is only
 // woken. It is told by a 0 when it is the first, and asks.
 //
-// Others wait outside the line: clients of Redisson, older versions of this library, whoever polls. As long as the owner is one of them the
-// answer to the first place says so, and that engine, and no other, listens to the name's channel besides. Once in 100 ms a release frees
-// the mutex for them in place of giving it.
+// Others wait outside the line: clients of Redisson, older versions of this library, pollers. As long as the owner is one of them the
+// answer to the first place says so, and that engine, and no other, listens to the name's channel, too. Now and then a release frees
+// the mutex for them in place of giving it. If one of them has it after the pause, they have a turn (turns.theirs).
 //
 // If an engine may not listen to its inbox, or gets no place, it listens to the name's channel like those outside.
 

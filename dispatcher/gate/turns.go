@@ -13,7 +13,8 @@ import "time"
 // they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll, each asks once in pollWindow. Where nobody is
 // known, blindPause lets a poller in by chance. No message shortens a pause.
 //
-// The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua).
+// The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua). Of
+// other lines the script knows it. After such a turn others that listen have one of their own, in which they hand the name on among themselves.
 const (
 	// longestTurn is how long a name is kept at most between two pauses. A poller that sleeps no longer than longestSpin gets in within the
 	// sum of longestTurn and pollWindow, which is less than a second.
