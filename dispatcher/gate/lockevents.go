@@ -148,7 +148,7 @@ func (l *Lock) freed(now Time, n int32) {
 		r.turns.met = now
 	}
 	r.own = false
-	r.turns.heard(now)
+	r.turns.noteMessage(now)
 	if (rw != nil || !have) && !r.waitsForInbox() {
 		l.hinted()
 	}
@@ -190,7 +190,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 			l.askAgain()
 		}
 	case l.contest.subscribed(l.cfg, refusal):
-		r.turns.heard(now)
+		r.turns.noteMessage(now)
 		l.askAgain()
 	}
 	l.advance(now, fx)

@@ -115,8 +115,8 @@ func (t *turns) leave(now Time, pause time.Duration) {
 	t.began, t.ends, t.peekAt = 0, now+pause, now+peekPause
 }
 
-// heard handles a message of others. In their turn this process asks only when they have left the name free for a while.
-func (t *turns) heard(now Time) {
+// noteMessage handles a message of others. In their turn this process asks only when they have left the name free for a while.
+func (t *turns) noteMessage(now Time) {
 	if now < t.theirs {
 		t.ends = min(now+blindPause, t.theirs)
 	}

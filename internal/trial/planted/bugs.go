@@ -8,7 +8,7 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', lock, owner, -1) == 0 then freed = call('HDEL', lock, owner) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"dispatcher/gate/lockevents.go", "refusal):\n		l.askAgain()\n", "refusal):\n"},
+		{"dispatcher/gate/lockevents.go", "noteMessage(now)\n		l.askAgain()\n", "noteMessage(now)\n"},
 		{"dispatcher/gate/line.go", "subscribed\n		return true\n", "subscribed\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
