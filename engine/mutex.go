@@ -12,7 +12,7 @@ import (
 type Mutex struct{ handle }
 
 // Mutex returns the lock of a name. While engines wait for it, or for a FencedMutex, unlocks give it to them in turn, in the
-// order in which they came, but for one in 100 to 830 ms, which frees it for clients of other libraries. A caller that comes later does not pass
+// order in which they came, but for one in 100 ms to 1.7 s, which frees it for clients of other libraries. A caller that comes later does not pass
 // them at any other time, and TryLock takes the lock only if it is free.
 //
 // A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name

@@ -369,8 +369,8 @@ func TestTurnsOfALine(t *testing.T) {
 		"the last of a turn":                       {99, false, true},
 		"none when the turn is over":               {100, false, false},
 		"none in a turn of a clock that goes back": {-2, false, false},
-		"the last of a long turn":                  {829, true, true},
-		"none when the long turn is over":          {830, true, false},
+		"the last of a long turn":                  {1659, true, true},
+		"none when the long turn is over":          {1660, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.fresh(t)
