@@ -114,7 +114,9 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 }
 
 // waitsForInbox reports whether our place in line is told by the inbox, and is not to listen to the lock's channel.
-func (r *rivals) waitsForInbox() bool { return r.claim.id != 0 && !r.listens && r.inbox.state == subscribed }
+func (r *rivals) waitsForInbox() bool {
+	return r.claim.id != 0 && !r.listens && r.inbox.state == subscribed
+}
 
 // isInbox reports whether a channel is this engine's inbox.
 func (r *rivals) isInbox(channel string) bool {
