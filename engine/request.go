@@ -180,6 +180,10 @@ func (o *operation) answer(out gate.Outcome, over error) error {
 		return o.failed(o.unmet(ErrWaitTimeout, out))
 	case gate.GaveUp:
 		return o.failed(o.unmet(over, out))
+	case gate.Taken:
+		return o.held(out)
+	case gate.Lost: // only an Adopt is answered so
+		return &opError{doing: o.doing, name: o.name, err: ErrLost, words: "nobody has it under that owner id"}
 	}
 	return errorOf(o.doing, o.name, out)
 }

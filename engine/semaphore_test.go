@@ -9,6 +9,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func (b *bubble) permits(s *engine.Semaphore, want int64) {
@@ -232,6 +233,7 @@ func TestSemaphoreTryAcquire(t *testing.T) {
 		if !errors.As(err, &held) || held.TTL >= 0 || held.Name != "pool" {
 			b.Errorf("TryAcquire = %#v, want a HeldError of pool with a negative TTL", err)
 		}
+		testkit.Mentions(b, err, `wheellock: "pool": too few permits are free`)
 		b.wantNil("TryAcquire", s.TryAcquire(b.Context(), 1))
 	}))
 	t.Run("is not refused because another wanted too much at the same time", spec(engine.Options{}, func(b *bubble) {
