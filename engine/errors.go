@@ -205,6 +205,11 @@ func described(err error, words string) string {
 	return text + ": " + words
 }
 
+// unheard is the error of a call that was given up, because of over, before its answer came.
+func (o *operation) unheard(over error) error {
+	return &opError{doing: o.doing, name: o.name, err: join2{ErrUncertain, over}, words: over.Error()}
+}
+
 // trim removes this package's prefix from an error that follows another one.
 func trim(text string) string {
 	const prefix = "wheellock: "

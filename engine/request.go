@@ -199,7 +199,7 @@ func (o *operation) confirm(ctx context.Context, gone error, send func(gate.Sett
 		return 0, o.failed(gone)
 	}
 	if !c.wait(ctx) {
-		return 0, o.failed(join2{ErrUncertain, endedBy(ctx)})
+		return 0, o.unheard(endedBy(ctx))
 	}
 	answer, err := c.out.N, closedOr(o.doing, o.name, c.out, gone)
 	o.e.calls.put(c)
