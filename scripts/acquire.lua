@@ -1,6 +1,6 @@
--- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless. VERB, which
--- stands before this text, says what is given besides: acquire_fenced gives each tenure a block of fencing tokens, and
--- acquire_in_line gives a fenced lock tokens and places in the lines for locks that others have (line.lua).
+-- acquire.lua: take mutexes. An owner id that has the lock already is granted again, so asking twice is harmless. By VERB, which
+-- stands before this text, acquire_fenced also gives each tenure a block of fencing tokens, and acquire_in_line also gives tokens of fenced
+-- locks, and places in the lines for locks that are held (line.lua).
 -- invariant: late-acquire-does-nothing, reply-says-what-redis-holds
 --                 acquire                       acquire_fenced                    acquire_in_line
 -- KEYS per name   lock                          lock, fencing counter             lock, its line or the lock again, fencing counter or
@@ -11,8 +11,8 @@
 -- lock is a hash of owner -> hold count, and none comes twice; the line is a key of ours alone. notAfter is the server time in ms after
 -- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
 -- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms.
--- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; STANDING, twice, thrice or
---                 four times, - (pttl+2) the same, and the place stands; LATE - now; a fault
+-- reply per name: 1 granted, of a fenced lock the last token of its block; -(pttl+2) held by another owner; the same plus STANDING times
+--                 1 to 4: the place stands; LATE - now; a fault
 -- A repeated call under the same owner id gets a fresh block of tokens: no caller has seen one of the first.
 local plain, lined = VERB == 'acquire', VERB == 'acquire_in_line'
 local micros = not plain and microseconds()

@@ -1,5 +1,5 @@
--- acquire_rw.lua: take read-write locks, by VERB acquire_read for reading, beside other readers, or acquire_write for writing;
--- acquire_write_in_line gives a refused writer a place in line besides (line.lua). A repeated call under one owner id takes the lock once.
+-- acquire_rw.lua: take read-write locks, by VERB: acquire_read for reading, beside other readers; acquire_write for writing;
+-- acquire_write_in_line likewise, and a refused writer gets a place in line (line.lua). A repeated call under one owner id takes the lock once.
 -- invariant: late-acquire-does-nothing
 --                 acquire_read                       acquire_write           acquire_write_in_line
 -- KEYS per name   lock, its line or the lock again,  lock                    lock, its line or the lock again
@@ -8,11 +8,11 @@
 -- ARGV per name   owner, lease, code of its place,   owner (with :write),    owner (with :write), lease, code of its place
 --                 yields                             lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms. The code stands behind a - if a writer is only woken, as readers are; it is empty if a reader wants no place. yields says to whom
--- a reader leaves a lock that others read: -2 to nobody, -1 to writers before it in line; n: also to Redisson's, of which it only knows
--- that the channel has more subscribers than n, which are our own.
--- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers when we write, or left to a writer; STANDING, twice, thrice or four
---                 times, - (pttl+2) the same, and the place stands; LATE - now; a fault
+-- in ms. The code has a - before it if a writer is only woken, as readers are; it is empty if a reader wants no place. yields says which
+-- writers a reader lets pass while others read: -2 none; -1 those before it in line; n >= 0 also Redisson's, if the channel has more than n
+-- subscribers, the engine's own.
+-- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to a writer; the same plus STANDING times
+--                 1 to 4: the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 
@@ -32,7 +32,7 @@ return each(#KEYS / keys, function(i, there)
 		if type(ttl) == 'table' then return fault(ttl, lock) end
 		if not found[1] and ttl ~= -2 then return foreign() end
 	end
-	if found[1] and not found[2] or reads and found[1] == 'write' then -- another's
+	if found[1] and not found[2] or reads and found[1] == 'write' then -- held by others
 		local channel, wait = channelof(lock), not reads or found[1] == 'write'
 		if not wait and yields >= -1 and line ~= lock and call('EXISTS', line) ~= 0 then wait = passes(line, owner .. ' ' .. READER, how, channel) end
 		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, how, channel) or 0) end
@@ -44,7 +44,7 @@ return each(#KEYS / keys, function(i, there)
 	if found[2] then -- asked again
 		refused = prolong(lock, lease) or hold and prolonghold(hold, left, lease)
 	else
-		refused = hold and prolonghold(hold, left, lease) -- first: alone it means nothing, and it ends by itself
+		refused = hold and prolonghold(hold, left, lease) -- first, because alone it means nothing, and it ends by itself
 		if refused then return refused end
 		local reply = call('HSET', lock, 'mode', reads and 'read' or 'write', owner, '1')
 		if type(reply) == 'table' then return fault(reply, lock) end

@@ -1,23 +1,23 @@
--- called.lua: is put behind line.lua in the scripts of semaphores, for which waiting engines stand in line, too.
+-- called.lua: the line of a semaphore. It is put behind line.lua in the scripts of semaphores and permits.
 --
--- Permits have no owner to whom a release could give them. So it calls the first place that they are enough for: that engine is told to
--- ask, and for CALL no other engine takes any. The place of an engine is "<uuid>:<permits that it wants> WOKEN"; the one that is called comes
--- first, with - the time of the call for its score. Clients of Redisson do not know of that, and take what they find. SINCE says when
--- permits were last taken for which nobody was called: then others free some that do not call.
+-- Permits have no owner, so a release cannot give them to a waiting engine. Instead it calls the first place that wants no more than are
+-- free: that engine is told to ask, and no other engine takes permits for CALL. A place is "<uuid>:<wanted permits> WOKEN". The called
+-- place is the first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is
+-- free. SINCE has the time at which an engine last found permits without being called: some client frees them and calls nobody.
 local CALL = 200 -- ms
-local OTHERS = 5000 -- ms that they are expected to free more
+local OTHERS = 5000 -- ms for which that client is expected to free more
 
--- called is the place that is called; nil: there is none. One that has let its time go by loses its place.
+-- called returns the called place, or nil. A place is removed if its engine has not asked within CALL.
 local function called(line, now)
 	local place = call('ZRANGE', line, 0, 0, 'WITHSCORES')
 	local at = tonumber(place[2]) or 0
 	if at >= 0 then return nil end
-	if now + at >= 0 and now + at < CALL then return place[1] end -- not after the clock was put back
+	if now + at >= 0 and now + at < CALL then return place[1] end -- false if the clock was put back
 	call('ZREM', line, place[1]) -- unchecked: then it goes later
 end
 
--- summon calls the first place that so many free permits are enough for and whose engine is alive, unless one is called. If none is, and
--- another place than led is the first now, that one is told so.
+-- summon calls the first place that wants at most free permits and has a living engine, unless a place is called already. If it calls none
+-- and the first place has changed (it was led), it tells the new first place.
 local function summon(line, led, how, channel, free, now)
 	if called(line, now) then return end
 	local at = 0
@@ -28,7 +28,7 @@ local function summon(line, led, how, channel, free, now)
 		local wants = tonumber(string.match(owner or '', '%d+$') or '') -- nil: the place is of a lock that had the name before
 		local enough = wants and wants <= free
 		if enough and publish(how, inbox, FREE) ~= 0 then
-			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: then whoever asks first takes them
+			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: without it the first engine that asks takes them
 			return
 		end
 		if not enough or call('ZREM', line, place) ~= 1 then at = at + 1 end
@@ -37,8 +37,9 @@ local function summon(line, led, how, channel, free, now)
 	if leads ~= led then tell(line, leads, how, channel, PAUSE) end
 end
 
--- turnOf is whose turn an engine finds that asks for permits, and its own place for so many; nil: there is no line, and it wants no place.
--- An engine may be called by an older place of its own, which it could not give up.
+-- turnOf returns what the line means for an engine that asks: its place (place, and own for the number it wants now), whether it is called
+-- (mine) or another engine is (others). nil: there is no line, and the engine wants no place. A call to an older place of the same engine,
+-- which it could not give up, counts as its own.
 local function turnOf(line, engine, wants)
 	local leads = first(line)
 	if not leads and wants == '0' then return nil end
@@ -51,23 +52,23 @@ local function turnOf(line, engine, wants)
 	return turn
 end
 
--- quit takes the engine's place out of the line. So many permits are left for those behind it.
+-- quit removes the engine's place, and calls the next one if permits are free.
 local function quit(turn, how, channel, free)
-	call('ZREM', turn.line, turn.place, turn.own) -- unchecked: who is called in vain is not called for long
+	call('ZREM', turn.line, turn.place, turn.own) -- unchecked: a call in vain ends after CALL
 	if first(turn.line) then summon(turn.line, turn.leads, how, channel, free, turn.now) end
 end
 
--- served does that for an engine that has taken permits.
+-- served does the same for an engine that has taken permits, and notes in SINCE if it was not called.
 local function served(turn, how, channel, free)
 	if not turn.leads then return end
 	if not turn.mine then
-		call('ZADD', turn.line, string.format('%.0f', turn.now + BEHIND), SINCE) -- unchecked: it only says whom to expect
+		call('ZADD', turn.line, string.format('%.0f', turn.now + BEHIND), SINCE) -- unchecked: SINCE is a hint
 	end
 	quit(turn, how, channel, free)
 end
 
--- queue keeps the engine's place, or gives it one, for so many permits. It answers what stand does, and STANDING four times more if the
--- place is the first.
+-- queue keeps the engine's place, or makes one, for the wanted permits. It answers as stand does, plus 4 * STANDING if the place is the
+-- first.
 local function queue(turn, engine, wants)
 	local line, place, wanted = turn.line, turn.place, engine .. ':' .. wants .. ' ' .. WOKEN
 	local stands, k = turn.leads and call('ZSCORE', line, place), 1
@@ -75,7 +76,7 @@ local function queue(turn, engine, wants)
 		call('ZADD', line, 'XX', '0', place) -- unchecked: then it loses its place later
 	elseif turn.mine then
 		stands = call('ZREM', line, place) ~= 1
-	elseif place ~= wanted then -- for another number it stands where it stood, or it has changed already, by a call without an answer
+	elseif place ~= wanted then -- the number has changed: the place keeps its position. An unanswered call may have changed it already
 		if type(stands) == 'string' then
 			if call('ZREM', line, place) ~= 1 or call('ZADD', line, stands, wanted) ~= 1 then return 0 end
 		else
@@ -98,7 +99,7 @@ local function queue(turn, engine, wants)
 	return STANDING * k
 end
 
--- callOthers calls the line after a refusal if some are free that are too few for this engine: their call has gone by, or they have come back.
+-- callOthers calls the line after a refusal, if permits are free that are too few for this engine.
 local function callOthers(turn, how, channel, free)
 	if turn.leads and not turn.others and free > 0 then summon(turn.line, turn.leads, how, channel, free, turn.now) end
 end

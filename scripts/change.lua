@@ -17,7 +17,7 @@ local LINED = VERB == 'give' or VERB == 'add_permits' or VERB == 'set_permits' o
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
--- announce publishes a message about permits, if there is one, and calls the line, if there is one, to so many that are free.
+-- announce publishes the message, if any, and calls the line, if any, for the free permits.
 local function announce(line, channel, message, free)
 	local heard = message and publish(ARGV[1], channel, message) or 0
 	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now) end
@@ -35,16 +35,16 @@ local function setOnce(key, receipt, line, id, there, by, channel)
 		if LINED then
 			announce(line, channel, number, tonumber(number))
 		else
-			publish(ARGV[1], channel, '1') -- something has changed: waiters look again
+			publish(ARGV[1], channel, '1') -- the waiters look again
 		end
 		return 1
 	end)
 end
 
--- change changes one name, which has the number n, or none, and so many permits that are taken. by is how many permits, or how often
+-- change changes one name. n is its number, there whether it has one, taken how many permits are held, by how many permits to add or how far
 -- to count down.
 local function change(key, held, receipt, line, id, n, there, taken, by, channel)
-	if VERB == 'give' then -- a semaphore that is not there is made
+	if VERB == 'give' then -- creates the semaphore if there is none
 		if n + tonumber(by) >= EXACT then return RANGE end
 		mayGrow(receipt)
 		return once(receipt, id, 0, function() return call('INCRBY', key, by) end, function(now)
@@ -64,7 +64,7 @@ local function change(key, held, receipt, line, id, n, there, taken, by, channel
 	elseif VERB == 'drain_permits' then
 		if not there then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, n, function() return call('SET', key, '0') end)
-	elseif VERB == 'permit_set' then -- so many with those that are taken. The message is how many, as Redisson's
+	elseif VERB == 'permit_set' then -- by counts the taken ones, too; it is the message, as Redisson's
 		local more = tonumber(by) - taken - n
 		if there and more == 0 then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, 0, function() return call('INCRBY', key, string.format('%.0f', more)) end, function()
@@ -78,8 +78,8 @@ local function change(key, held, receipt, line, id, n, there, taken, by, channel
 			return 1
 		end)
 	end
-	-- add_permits and permit_add: up or down, also below 0. A TTL that the key had is dropped. Of permits that expire the message is how many
-	-- came, of a semaphore how many there are; when some that expire were taken away there is none.
+	-- add_permits and permit_add: up or down, also below 0. The key loses its TTL. The message of a semaphore is its new number; that of
+	-- permits that expire is how many were added, and there is none if permits were taken away.
 	local sum = n + tonumber(by)
 	if math.abs(sum) >= EXACT then return RANGE end
 	local number = string.format('%.0f', sum)
@@ -99,7 +99,7 @@ return each(#KEYS / width, function(i)
 	local n, there = number(key)
 	if not n and not (DELETES and there == RANGE) then return there end
 	local leads = line and line ~= key and call('EXISTS', line) ~= 0 and first(line)
-	local now = leads and moment() -- who may not ask for the time calls nobody
+	local now = leads and moment() -- without the right to TIME nobody is called
 	line = now and { key = line, leads = leads, now = now }
 	local taken = held and call('ZCARD', held) or 0
 	if type(taken) == 'table' then return fault(taken, held) end

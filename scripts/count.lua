@@ -1,5 +1,5 @@
--- count.lua: how much names without owners have, by VERB: count the number of one name, a semaphore's permits or a latch's count;
--- permit_count the permits of one name that are free and that are held; look how far latches have still to be counted down.
+-- count.lua: read the numbers of names without owners, by VERB: count the permits of a semaphore or the count of a latch; permit_count the
+-- free and the held permits of one name; look the counts of latches.
 -- KEYS            the name; of permit_count permits, an integer, and those held, a sorted set; of look latches, many
 -- ARGV            of permit_count PUBLISH, SPUBLISH or BOTH, and the channel
 -- reply {code, number, held}: code 0, or a fault; number 0 when there is none; held of permit_count alone
@@ -17,5 +17,5 @@ local free, wrong = number(KEYS[1])
 if VERB == 'count' then return { free and 0 or wrong, free or 0 } end
 if not free then return { wrong, 0, 0 } end
 local held = call('ZCARD', KEYS[2])
-if type(held) == 'table' then held = 0 end -- it was emptied just now, in a hash slot on its way
+if type(held) == 'table' then held = 0 end -- it was emptied just now, and its hash slot is moving
 return { 0, free, held }

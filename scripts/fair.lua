@@ -1,22 +1,21 @@
--- fair.lua: is put between claim.lua and the scripts of the fair lock. What a queue is, and which of its waiters live.
+-- fair.lua: the queue of a fair lock. It is put between claim.lua and the scripts of fair locks.
 -- invariant: fair-queue-order
 --
--- The queue and its deadlines are Redisson's: the list has the order, the sorted set until when each waiter counts as
--- alive. Redisson purges only the head. So in a queue with engines only, just the head and the tail (from which the next
--- waiter of Redisson's counts) need a deadline in the future; both are moved when they get old. A waiter of an engine
--- counts as alive while its engine does: the key alive has the time until which the engine said so.
-local WAIT = 300000 -- ms that a waiter of an engine counts for Redisson, as one of its own does
-local KEEP = 2 * WAIT -- ms after which it does not matter when an engine died: its deadlines are over, too
-local PURGED = 100 -- dead waiters that one call removes
+-- The queue and its deadlines are Redisson's: a list with the order, and a sorted set with the time until which each waiter counts as
+-- alive. Redisson purges only the head. So in a queue of engines only the head and the tail (Redisson computes the deadline of the next
+-- waiter from the tail's) need a deadline in the future; both are moved when they get old. A waiter of an engine is alive as long as its
+-- engine: the key alive has that time for each engine.
+local WAIT = 300000 -- ms for which Redisson counts a waiter as alive
+local KEEP = 2 * WAIT -- ms that the time of a dead engine is kept: by then the deadlines of its waiters are over, too
+local PURGED = 100 -- the most dead waiters that one call removes
 
 local function line(i)
 	local k = 5 * i
 	return { lock = KEYS[k - 4], queue = KEYS[k - 3], deadlines = KEYS[k - 2], alive = KEYS[k - 1], claims = KEYS[k] }
 end
 
--- ask runs a command about a lock's queue. One that is refused answers nil and leaves its fault in l.fault: no
--- script ends half-way for it. The queue tells the next waiter, but only the lock's own key tells whether it is free: a
--- queue that cannot be kept costs the order, never the lock.
+-- ask runs a command on the queue's keys. A refused command answers nil and leaves its fault in l.fault; the script goes on. The queue only
+-- decides the order: without it the lock is still exclusive, because only its own key says whether it is free.
 local function ask(l, command, key, ...)
 	local reply = call(command, key, ...)
 	if type(reply) == 'table' and reply.err then
@@ -30,23 +29,23 @@ local function at(l, place)
 	return ask(l, 'LINDEX', l.queue, place)
 end
 
--- deadlineOf is the deadline of a waiter; nil: it has none.
+-- deadlineOf returns the deadline of a waiter, or nil.
 local function deadlineOf(l, owner)
 	return tonumber(ask(l, 'ZSCORE', l.deadlines, owner))
 end
 
--- lifeOf is until when the engine of a waiter lives; nil: it is one of Redisson's.
+-- lifeOf returns the time until which the engine of a waiter is alive; nil for a waiter of Redisson.
 local function lifeOf(l, owner)
 	return tonumber(ask(l, 'ZSCORE', l.alive, engineOf(owner)))
 end
 
--- forget removes the lives of all engines. It leaves a key of another type, which DEL would not.
+-- forget removes the times of all engines. Unlike DEL it leaves a key of another type alone.
 local function forget(l)
 	ask(l, 'ZREMRANGEBYSCORE', l.alive, '-inf', '+inf')
 end
 
--- setDeadline and shift change deadlines of waiters that stand. One that is refused stays as it was: Redisson may then skip a
--- waiter too early, which joins again, or too late.
+-- setDeadline and shift change deadlines of waiters in the queue. If that is refused, Redisson may remove a waiter too early, which then joins
+-- again, or too late.
 local function setDeadline(l, owner, deadline)
 	ask(l, 'ZADD', l.deadlines, 'XX', string.format('%.0f', deadline), owner)
 end
@@ -59,8 +58,8 @@ local function shift(l, from, by)
 	end
 end
 
--- lift gives the head, a waiter of ours, a deadline that Redisson respects. One of Redisson's right behind it
--- counts from it, as do those behind that one: then all move together.
+-- lift moves the deadline of the head, a waiter of an engine, into the future. Deadlines of Redisson's waiters behind it were computed from it,
+-- so they are moved by the same time.
 local function lift(l, now, head, deadline)
 	if deadline and deadline >= now + WAIT / 2 then return end
 	local second = at(l, 1)
@@ -71,9 +70,9 @@ local function lift(l, now, head, deadline)
 	end
 end
 
--- advance follows the leaving of a head of ours, which had an old deadline. One of Redisson's at the head now is
--- given what Redisson's arithmetic gives it: its own wait from now on, or from the end of the lease that runs;
--- those behind it keep their distance. That is the only step that looks at all waiters.
+-- advance gives the new head its deadline after a head of an engine, with deadline old, has left. A waiter of Redisson gets what Redisson
+-- would give it: its own wait, from now or from the end of the present lease; the waiters behind it keep their distance. No other step looks
+-- at all waiters.
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then
@@ -86,7 +85,7 @@ local function advance(l, now, old)
 	elseif deadline then
 		local wait = old and deadline - old or WAIT
 		if wait <= 0 then
-			if deadline <= now then return end -- it is of an engine of ours that died so long ago that alive does not know it any more
+			if deadline <= now then return end -- a waiter of an engine that died so long ago that alive has forgotten it
 			wait = WAIT
 		end
 		local lease = ask(l, 'PTTL', l.lock) or 0
@@ -94,7 +93,7 @@ local function advance(l, now, old)
 	end
 end
 
--- pop takes the head out. False: it still stands.
+-- pop removes the head, and reports whether it has.
 local function pop(l, now, head, life)
 	local old = deadlineOf(l, head)
 	if not ask(l, 'LPOP', l.queue) then return false end
@@ -103,14 +102,14 @@ local function pop(l, now, head, life)
 	return true
 end
 
--- isLeft reports whether a place is one that its engine has given up: its waiters stand in the order of their
--- numbers, so those before its first one are.
+-- isLeft reports whether a place was given up by its engine: the waiters of an engine stand in the order of their numbers, so those before
+-- its first waiter have left.
 local function isLeft(owner, engine, first)
 	return first and engineOf(owner) == engine and tonumber(string.match(owner, '%d+$') or first) < first
 end
 
--- purge takes the dead from the head: ours when their engine is, or when it says by the number of its first waiter
--- that it has given them up; Redisson's when their deadline is over.
+-- purge removes dead waiters from the head: those of a dead engine, those that the engine has given up (isLeft), and those of Redisson with
+-- a deadline in the past.
 local function purge(l, now, engine, first)
 	for _ = 1, PURGED do
 		local head = at(l, 0)
@@ -122,8 +121,7 @@ local function purge(l, now, engine, first)
 	end
 end
 
--- leave takes a waiter of ours out, wherever it stands. Redisson's behind it that counted from it get no longer
--- for it.
+-- leave removes a waiter of an engine, wherever it stands. Deadlines of Redisson's waiters that were computed from its own move forward.
 local function leave(l, now, owner)
 	if at(l, 0) == owner then return pop(l, now, owner, now) end
 	local deadline = deadlineOf(l, owner)
@@ -137,20 +135,20 @@ local function leave(l, now, owner)
 	ask(l, 'ZREM', l.deadlines, owner)
 end
 
--- take gives a free lock to the owner that is next: it is the head, or nobody waits. It answers 1, or the fault by which
--- Redis refused: then the lock is as free as it was.
+-- take makes an owner, the head of the queue or the only one that wants the lock, the owner of a free lock. It answers 1, or the fault by
+-- which Redis refused; then the lock is still free.
 local function take(l, now, owner, lease)
 	local reply = call('HSET', l.lock, owner, '1')
 	if reply ~= 1 then return fault(reply, l.lock) end
 	local refused = bound(l.lock, lease, owner)
 	if refused then return refused end
-	if at(l, 0) == owner then pop(l, now, owner, now) end -- unchecked: refused only without the right to LPOP; the place ends with the life of its engine
+	if at(l, 0) == owner then pop(l, now, owner, now) end -- unchecked: refused only without the right to LPOP, and the place ends with its engine
 	return 1
 end
 
--- give gives a free lock to the head, if its claim stands (claim.lua), and answers how many heard of it; nil: the lock is as free as it
--- was, and the head stands. It gives it to nobody else: claims change no order. Where nobody hears the head's channel no code is
--- published: an engine may hear it at another node of a cluster.
+-- give gives a free lock to the head if it has a claim (claim.lua), and answers how many subscribers received the code. nil: the lock is still
+-- free, and the head stands. Claims do not change the order. Without a subscriber at this node no code is published: the engine may listen at
+-- another node of the cluster.
 local function give(l, now, head, how, channel)
 	local its = claimOf(l.claims, engineOf(head))
 	if not its or its.owner ~= head or not stands(its, now) or listeners(how, channel .. ':' .. head) == 0 then return nil end
@@ -158,7 +156,7 @@ local function give(l, now, head, how, channel)
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
 	local heard = publishCode(how, channel .. ':' .. head, its.code)
 	if not heard then
-		call('HDEL', l.lock, head) -- unchecked: nobody has heard of it, and its lease is short
+		call('HDEL', l.lock, head) -- unchecked: the code was not published, and the lease is short
 		return nil
 	end
 	drop(l.claims, head)
@@ -166,8 +164,8 @@ local function give(l, now, head, how, channel)
 	return heard
 end
 
--- wake tells the head that the lock is free, and answers how many heard it. When Redisson's was the last to leave
--- the queue, our key is left.
+-- wake tells the head that the lock is free, and answers how many subscribers heard it. If the queue is empty it removes the key alive, which
+-- Redisson does not know.
 local function wake(l, head, how, channel)
 	if not head then
 		forget(l)

@@ -1,5 +1,5 @@
--- fair_ask.lua: join the queues of fair locks, stay alive in them, and take the lock when it is our turn. Asking
--- twice is harmless.
+-- fair_ask.lua: join the queues of fair locks, stay alive in them, and take a lock when it is this engine's turn. Asking twice is
+-- harmless.
 -- KEYS[5i-4..5i] lock, a hash of owner -> hold count; queue, a list of owners; deadlines, a sorted set of owner ->
 --                ms; alive, a sorted set of engine -> until when its waiters live, ms: ours alone; the claims to the
 --                lock (claim.lua): ours alone. One hash tag.
@@ -15,7 +15,7 @@ local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
 local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
 
--- live says until when the engine lives, and answers the fault by which Redis refused.
+-- live sets the time until which the engine is alive, and answers the fault by which Redis refused.
 local function live(l)
 	local reply = call('ZADD', l.alive, string.format('%.0f', life), engine)
 	if type(reply) == 'table' then return fault(reply, l.alive) end
@@ -33,9 +33,8 @@ local function freshen(l)
 	end
 end
 
--- join puts waiters at the tail, with a deadline as Redisson would give them: behind one of its own, counted
--- from that; but behind one of ours no later, for it is our engine that keeps the queue moving. It answers the fault by which
--- Redis refused their deadlines.
+-- join puts waiters at the tail. Behind a waiter of Redisson their deadline is computed from its own, as Redisson does; behind a waiter of an
+-- engine it is the same as that one's. It answers the fault by which Redis refused the deadlines.
 local function join(l, n, first, except)
 	local deadline, tail = now + WAIT, at(l, -1)
 	local from = tail and deadlineOf(l, tail)
@@ -53,23 +52,23 @@ local function join(l, n, first, except)
 	local reply = call('ZADD', l.deadlines, unpack(scores))
 	if type(reply) == 'table' then return fault(reply, l.deadlines) end
 	if ask(l, 'RPUSH', l.queue, unpack(owners)) then return end
-	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- a waiter with a deadline is believed to stand
+	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- a waiter with a deadline counts as standing in the queue
 end
 
--- goBack puts a waiter to the head: Redisson purges only heads, so a waiter that stood and does not any more stood there. The deadline
--- comes last: a waiter with one is believed to stand.
+-- goBack puts a waiter that was purged back to the head: Redisson purges only heads. The deadline comes last, because a waiter with a
+-- deadline counts as standing.
 local function goBack(l, me)
 	return ask(l, 'LREM', l.queue, 0, me) and ask(l, 'LPUSH', l.queue, me)
 		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
 end
 
--- turn is for how long the free lock is left to the head.
+-- turn returns for how many ms a free lock is left to the head.
 local function turn(l, head)
 	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
 	return math.max(ends - now, 1)
 end
 
--- refuse answers that it is not our turn for so many ms, and leaves a claim if there is a code for one.
+-- refuse answers that it is not this engine's turn for ms, and leaves a claim if the call has a code.
 local function refuse(l, me, code, ms)
 	if code ~= '0' and claim(l.claims, me, code, now * 1000) then return CLAIMED + taken(ms) end
 	return taken(ms)
@@ -102,22 +101,22 @@ return each(#KEYS / 5, function(i)
 		freshen(l)
 	end
 	if mine then
-		if not at(l, 0) then forget(l) end -- it has come twice, and nobody waits
+		if not at(l, 0) then forget(l) end -- the call has come twice, and the queue is empty
 		return prolong(l.lock, lease) or 1
 	end
 	if l.fault then return l.fault end -- the order of the queue cannot be told
 	if not me then return 0 end
 	if ttl ~= -2 then return refuse(l, me, code, ttl) end
 	local first = not unqueued and at(l, 0)
-	-- A later one of ours may stand before our first, which had the lock and lost it while its answer was under way. Nobody asks for
-	-- that one as long as our first waits: it is the turn of our first.
+	-- A later waiter of this engine may stand before its first, which had the lock and lost it while the answer was under way. The
+	-- engine asks only for its first waiter, so it is the first's turn.
 	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end
 	if not first or first == me then
 		if code ~= '0' then drop(l.claims, me) end
 		return take(l, now, me, lease)
 	end
-	-- Redisson's waiter that gives up when it was just called tells nobody: the next one of its kind sleeps on beside
-	-- a free lock, until the lease would have run out. Those of us behind it ask now and then, and call it.
+	-- A waiter of Redisson that gives up right after it was woken wakes nobody else, so the next waiter of Redisson sleeps beside a free
+	-- lock. Engines behind it ask now and then, and wake it.
 	if place == 'OLD' and not lifeOf(l, first) then wake(l, first, how, ARGV[arg + 5]) end
 	local left = turn(l, first)
 	return l.fault or refuse(l, me, code, left)

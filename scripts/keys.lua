@@ -1,8 +1,8 @@
--- keys.lua: stands at the head of every script, behind the functions.
+-- keys.lua: the keys of a wide call. It stands at the head of every script, behind the functions.
 --
--- In a cluster a call may be WIDE: its names are in several hash slots, of which a call can declare the keys of one. It declares its first
--- key. Behind its arguments stand all keys, how many they are, and KEYS, by which no other call with one key ends. No command of it may have
--- keys of two names: on Valkey 9.1 all scripts would fail from then on, of whomever, until a restart (docs/CLOUDS.md).
+-- In a cluster a call may be WIDE: its names are in several hash slots, but a call can declare keys of one slot only. It declares its first key.
+-- All keys follow its arguments, then their number, then KEYS; no other call with one key ends so. No command of the script may have keys of
+-- two names: on Valkey 9.1 all scripts of all clients would fail from then on, until a restart (docs/CLOUDS.md).
 local KEYS, ARGV = KEYS, ARGV
 if WIDE then
 	local last = #ARGV

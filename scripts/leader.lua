@@ -1,4 +1,4 @@
--- leader.lua: note, and tell, the leader of an election. The holder of the election's lock also notes that it leads, or that it leads no more.
+-- leader.lua: read the note that names the leader of an election. The holder of the election's lock also writes it, or deletes it.
 -- KEYS[1] lock, a fenced mutex   KEYS[2] note of the leader: a hash of owner, term, identity, since
 -- ARGV    none to ask; else PUBLISH, SPUBLISH or BOTH, channel, owner of the lock, term, identity ('' when the term is over)
 -- reply {0, term, identity, since in ms of the server's clock}; {0} when nobody leads; {fault}
@@ -24,7 +24,7 @@ if owner and identity ~= '' and noted < tonumber(term) then
 		note = { owner, term, identity, string.format('%.0f', clock()) }
 		local set = call('HSET', leader, 'owner', owner, 'term', term, 'identity', identity, 'since', note[4])
 		if type(set) == 'table' then return { fault(set, leader) } end
-		publish(ARGV[1], ARGV[2], term) -- an engine that hears nothing looks now and then
+		publish(ARGV[1], ARGV[2], term) -- unchecked: an engine that misses the message looks now and then
 	end
 end
 local held = note[1] and call('HEXISTS', lock, note[1]) or 0

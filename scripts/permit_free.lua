@@ -1,8 +1,8 @@
--- permit_free.lua: free permits, also those of others, and wake the waiters.
+-- permit_free.lua: free permits, also of other engines and of Redisson, and wake the waiters.
 -- KEYS per name                     permits, an integer; those held, a sorted set; this engine's receipt; the line (called.lua) or the permits again
 -- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
--- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, 0: the ids are given; how many; the ids, 16 bytes each; channel
--- reply per name: subscribers woken, >= 0; -1 none was held, or of given ids one was not, and nothing is freed; -2 freed, but this
+-- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, or 0 if the ids are given; how many; the ids, 16 bytes each; channel
+-- reply per name: subscribers woken, >= 0; -1 nothing is freed, because none was held, or one of the given ids was not; -2 freed, but this
 -- user may not publish; LATE - now; a fault
 local tardy = late(ARGV[2])
 if tardy then return tardy end
@@ -20,7 +20,7 @@ return each(#KEYS / 4, function(i)
 	else
 		for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
 	end
-	local removed = {} -- id and score in turn
+	local removed = {} -- ids and scores in turn
 	for _, one in ipairs(all) do
 		local score = call('ZSCORE', held, one)
 		if type(score) == 'table' then return fault(score, held) end
@@ -31,13 +31,13 @@ return each(#KEYS / 4, function(i)
 	end
 	mayGrow(receipt)
 	if #there == 0 or from == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone) -- one that is given twice is gone once
+	return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 		local sum = call('INCRBY', key, gone)
 		if type(sum) == 'table' then
 			putBack(held, removed)
 			return noted(receipt, id, fault(sum, key))
 		end
-		-- As Redisson tells it: of one permit how many are free now, of several how many came.
+		-- As Redisson: for one permit the message is how many are free now, for several how many were freed.
 		local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
 		local leads = line ~= key and call('EXISTS', line) ~= 0 and first(line)
 		if leads then summon(line, leads, ARGV[1], channel, sum, now) end

@@ -1,11 +1,11 @@
--- permit_renew.lua: prolong permits that are still held.
--- KEYS[i]             those held, a sorted set
+-- permit_renew.lua: prolong held permits.
+-- KEYS[i]             the held permits, a sorted set
 -- ARGV[1]             the engine's 8 bytes
 -- ARGV[i+1]           the holds: "<number of the first id>,<how many>,<lease in ms>;..." up to 48 of them
--- reply per name: the sum of 2^k of those holds, from 0, that are there in whole; a fault
+-- reply per name: the sum of 2^k for each hold k, from 0, of which all permits are there; a fault
 local now = clock()
 return each(#KEYS, function(i)
-	call('ZREM', KEYS[i], '') -- unchecked: of nothing; a first write that Redis allows at maxmemory, so that it allows the others
+	call('ZREM', KEYS[i], '') -- unchecked: it removes nothing; after this first write Redis allows the others at maxmemory
 	local there, bit = 0, 1
 	for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do
 		local whole, ends = true, now + tonumber(lease)

@@ -1,11 +1,11 @@
--- permit_take.lua: take permits that expire, for one caller per name; or find that they are taken already under the same ids. The engine gets
--- a place in line (called.lua) if there are too few; for none it gives its place up.
+-- permit_take.lua: take permits that expire, for one caller per name. A repeated call finds them taken under the same ids. If too few are
+-- free, the engine gets a place in line (called.lua); a call for 0 permits gives the place up.
 -- KEYS per name   permits, an integer; those held, a sorted set; this engine's receipt; the line or the permits again
 -- ARGV first      PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes; the engine's uuid
--- ARGV per name   number of the call, and of the first id; 1 when it was sent before, else 0; how many; lease in ms; the permits of its place, 0:
---                 it is to have none; channel
--- reply per name: 1 taken; -(ms+2) too few, or another engine is called, the first of the held ones ends in so many ms; -1 none of them ever
---                 ends; STANDING times 1 to 8 besides: the place stands; LATE - now; a fault
+-- ARGV per name   number of the call, and of the first id; 1 if it was sent before, else 0; how many; lease in ms; the permits of its place, 0
+--                 for no place; channel
+-- reply per name: 1 taken; -(ms+2) too few, or another engine is called, and the first held permit ends in ms; -1 none of them ever ends; plus
+--                 STANDING times 1 to 8 if the place stands; LATE - now; a fault
 local tardy = late(ARGV[2])
 if tardy then return tardy end
 
@@ -22,11 +22,11 @@ return each(#KEYS / 4, function(i)
 	local mine = ids(ARGV[3], id, n)
 	local score = call('ZSCORE', held, mine[1])
 	if type(score) == 'table' then return fault(score, held) end
-	if score then -- asked again after a lost answer: they last as long as was asked for now
+	if score then -- asked again after a lost answer: the permits get the lease of this call
 		mayGrow(receipt)
 		for _, one in ipairs(mine) do
 			score = call('ZSCORE', held, one)
-			if not score then return -1 end -- somebody has freed it meanwhile
+			if not score then return -1 end -- it was freed meanwhile
 			local refused = extend(held, one, score, ends)
 			if refused then return refused end
 		end
@@ -58,8 +58,8 @@ return each(#KEYS / 4, function(i)
 		-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
 		reclaim(key, held, ARGV[1], channel, now) -- unchecked: the next call does it
 		local life = call('PTTL', key)
-		if type(life) == 'number' and life > 0 then -- a key with an end of life takes the held ones along
-			call('PEXPIRE', held, life) -- unchecked: else they end as they would have
+		if type(life) == 'number' and life > 0 then -- the held permits end with the key
+			call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
 		end
 		if turn then served(turn, ARGV[1], channel, number(key) or 0) end
 		return 1

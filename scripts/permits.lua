@@ -1,6 +1,8 @@
--- permits.lua: goes before the scripts of permits that expire. Redisson keeps them in a sorted set of 16-byte ids by the time they
--- end, in ms, beside the number of permits that are free. Times are the server's. The ids of a hold of ours are 8 bytes of the engine
--- and 8 of a number that grows.
+-- permits.lua: permits that expire. It is put before their scripts. Redisson keeps held permits in a sorted set of 16-byte ids, scored by
+-- the server's time in ms at which they end, beside the number of free permits. An id of an engine is 8 bytes of the engine and 8 of a
+-- growing number.
+
+-- permit returns the id of an engine's permit with this number.
 local function permit(engine, number)
 	local tail = {}
 	for at = 8, 1, -1 do
@@ -10,29 +12,28 @@ local function permit(engine, number)
 	return engine .. table.concat(tail)
 end
 
--- each id of a hold, the first of which has this number
+-- ids returns the n ids of a hold, from the number first on.
 local function ids(engine, first, n)
 	local all = {}
 	for at = 1, tonumber(n) do all[at] = permit(engine, tonumber(first) + at - 1) end
 	return all
 end
 
--- over is those that are held beyond their time, id and score in turn; nil and a fault when Redis refuses to tell.
+-- over returns the held permits that have ended, ids and scores in turn; nil and a fault if Redis refuses.
 local function over(held, now)
 	local ended = call('ZRANGE', held, '-inf', string.format('%.0f', now), 'BYSCORE', 'WITHSCORES')
 	if ended.err then return nil, fault(ended, held) end
 	return ended
 end
 
--- putBack undoes the removal of held permits, which are id and score in turn. Where that is refused, too, permits are lost and
--- none are made.
+-- putBack undoes the removal of held permits, ids and scores in turn. If that is refused, the permits are lost; none are made.
 local function putBack(held, removed)
 	for at = 1, #removed, 2 do
 		call('ZADD', held, removed[at + 1], removed[at]) -- unchecked: the answer is the fault in any case
 	end
 end
 
--- reclaim frees the permits that are held beyond their time, and wakes the waiters.
+-- reclaim frees the held permits that have ended, and wakes the waiters.
 local function reclaim(key, held, how, channel, now)
 	local ended, bad = over(held, now)
 	if not ended then return bad end
@@ -47,8 +48,8 @@ local function reclaim(key, held, how, channel, now)
 	if free > 0 then publish(how, channel, string.format('%.0f', free)) end
 end
 
--- extend makes a permit, which ends at score, last until ends at least, and a millisecond longer in any case: an equal score
--- would be no write, and a WAIT that follows covers only what its connection has written. It answers a fault.
+-- extend makes a permit, which ends at score, last until ends, and at least a millisecond longer: an equal score would be no write, and a
+-- WAIT that follows covers only what its connection has written. It answers a fault.
 local function extend(held, one, score, ends)
 	local reply = call('ZADD', held, 'XX', string.format('%.0f', math.max(ends, tonumber(score) + 1)), one)
 	if type(reply) == 'table' then return fault(reply, held) end

@@ -1,24 +1,24 @@
--- prelude.lua: is put before every script, as far as the script uses it (scripts.go).
+-- prelude.lua: what many scripts use. A script is given the functions that it uses (compose.go).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that arrived after its notAfter answers LATE - server milliseconds
-local RANGE = FAULT - 10 -- a number is, or would be, one that Lua cannot count with
+local RANGE = FAULT - 10 -- a number is, or would become, one that Lua cannot count with
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
 local WIDE = #KEYS == 1 and ARGV[#ARGV] == 'KEYS' -- see keys.lua
 
--- microseconds is the server's time.
+-- microseconds returns the server's time.
 local function microseconds()
-	local now = redis.call('TIME') -- raises: before the first write, and then nothing can be done
+	local now = redis.call('TIME') -- raises: it is before the first write
 	return now[1] * 1000000 + now[2]
 end
 
--- clock is the server's time in milliseconds.
+-- clock returns the server's time in milliseconds.
 local function clock()
 	return math.floor(microseconds() / 1000)
 end
 
--- late answers a call that arrived after its notAfter, which is 0 if there is none; nil: the call is in time. now may be nil.
+-- late returns the answer to a call that arrived after its notAfter (0: no bound), or nil. now may be nil.
 local function late(notAfter, now)
 	local bound = tonumber(notAfter)
 	if bound == 0 then return nil end
@@ -26,17 +26,16 @@ local function late(notAfter, now)
 	if now > bound then return LATE - now end
 end
 
--- taken is the answer to an acquire that found another owner. 2^42 ms, 139 years, stand for anything longer: the
--- numbers beyond mean something else.
+-- taken returns the answer to an acquire that found another owner. A longer TTL than 2^42 ms, 139 years, is cut: larger numbers mean
+-- something else.
 local function taken(ttl)
 	if ttl > 4398046511104 then ttl = 4398046511104 end
 	return -(ttl + 2)
 end
 
--- prolong makes a key that is there last for lease ms at least: never a lower TTL for an owner already present. It
--- answers the fault by which Redis refused. It writes in any case: a WAIT that follows covers what its connection has
--- written, and would else vouch for what an earlier connection wrote. Redis 7 compares by itself, and takes no TTL for the
--- longest; it refuses a TTL that is not longer, as when the same was asked twice in a millisecond.
+-- prolong makes a key last for lease ms at least. It never lowers a TTL. It answers the fault by which Redis refused. It always writes,
+-- because a WAIT that follows covers only what its connection has written. Since Redis 7 PEXPIRE with GT compares by itself, with no TTL as
+-- the longest; it changes nothing if the TTL is not longer, as when the same is asked twice in a millisecond.
 local function prolong(key, lease)
 	if redis.REDIS_VERSION_NUM and call('PEXPIRE', key, lease, 'GT') == 1 then return nil end
 	local ttl = call('PTTL', key)
@@ -45,9 +44,9 @@ local function prolong(key, lease)
 	if reply ~= 1 then return fault(reply, key) end
 end
 
--- prolonghold makes a hold key, which has left ms left, last for lease ms at least, and answers the fault by which Redis
--- refused. A lost one is made anew: without it the readers that leave would free the lock. Where maxmemory must not refuse
--- that, the script has written something before.
+-- prolonghold makes a hold key with left ms left last for lease ms at least, and answers the fault by which Redis refused. It makes a lost
+-- key anew: without it the other readers would free the lock when they leave. A script that must not be refused at maxmemory has written
+-- something before.
 local function prolonghold(key, left, lease)
 	local reply
 	if left == -2 then
@@ -58,8 +57,8 @@ local function prolonghold(key, left, lease)
 	if type(reply) == 'table' and reply.err then return fault(reply, key) end
 end
 
--- bound gives a lock that was just taken its TTL. A lock without one would stand for ever: the fields that were made are
--- taken back, and the answer says why.
+-- bound gives a lock that was just taken its TTL. If that is refused, it removes the fields that were made, and answers the fault: a lock
+-- without a TTL would stand for ever.
 local function bound(lock, lease, ...)
 	local reply = call('PEXPIRE', lock, lease)
 	if reply == 1 then return nil end
@@ -67,13 +66,13 @@ local function bound(lock, lease, ...)
 	return fault(reply, lock)
 end
 
--- tagged is a name as Redisson puts it into the names of other keys, which are then in its hash slot.
+-- tagged returns a name as Redisson puts it into the names of further keys, which are then in the same hash slot.
 local function tagged(name)
 	return string.find(name, '{', 1, true) and name or '{' .. name .. '}'
 end
 
--- none reports whether none of some keys is there, by one look for all names: those from the first on, width apart. If it is refused, or
--- must not be, each is to be looked at.
+-- none reports, by one command, that none of the keys first, first + width, ... exists. It is false if that is refused, or if the call is
+-- wide: then each key must be looked at.
 local function none(keys, first, width)
 	if WIDE then return false end
 	local some = {}
@@ -81,11 +80,11 @@ local function none(keys, first, width)
 	return call('EXISTS', unpack(some)) == 0
 end
 
--- An engine that speaks BOTH ways also listens both ways, and is one. Others may listen one way. So of the two counts the larger
--- one tells whether there are others.
+-- An engine that publishes BOTH ways also listens both ways, so it is counted by both. Others may listen one way. So the larger count says how
+-- many listen.
 
--- publish wakes the subscribers and answers how many; NONE wakes nobody; -2 when this user may not publish on the channel, of two ways
--- by one: the other wakes those that it can.
+-- publish sends a message, and answers how many subscribers it has: 0 with NONE, which sends nothing, and -2 if this user may not publish on
+-- the channel one of the ways.
 local function publish(how, channel, message)
 	if how == 'NONE' then return 0 end
 	local heard, denied = 0, false
@@ -100,7 +99,7 @@ local function publish(how, channel, message)
 	return denied and -2 or heard
 end
 
--- listeners counts the subscribers of a channel, and says whether there may be more: of a way that this user may not ask for it counts none.
+-- listeners counts the subscribers of a channel, and reports whether there may be more, because this user may not ask.
 local function listeners(how, channel)
 	local heard, unsure = 0, false
 	if how ~= 'SPUBLISH' then
@@ -114,9 +113,8 @@ local function listeners(how, channel)
 	return heard, unsure
 end
 
--- publishCode tells an engine that listens here that it was given a lock, and answers how many heard it; nil: the code is published
--- nowhere, and the lock may be taken back. By a way that nobody listens to here no code is published: an engine may hear it at another
--- node of a cluster.
+-- publishCode tells an engine that it was given a lock, and answers how many subscribers heard it; nil: the code was not published, so the lock
+-- may be taken back. Without a subscriber at this node the code is not published: the engine might hear it at another node of the cluster.
 local function publishCode(how, channel, code)
 	local heard
 	for _, way in ipairs(how == 'BOTH' and { 'PUBLISH', 'SPUBLISH' } or { how }) do
@@ -126,9 +124,8 @@ local function publishCode(how, channel, code)
 	return heard
 end
 
--- each runs one step per name; where all names answer alike, that one integer stands for all. In a WIDE call a step looks at all keys of
--- its name first, in one command: that is refused while they are apart, as a call is that declares them. The step is told how many there
--- are.
+-- each runs step for each name. If all answers are the same, it returns that integer, else all of them. In a WIDE call it first counts the
+-- keys of the name by one command, which is refused while they are on different nodes, and passes the count to step.
 local function each(n, step)
 	if WIDE and #KEYS > n then
 		local width, whole = #KEYS / n, step

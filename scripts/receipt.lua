@@ -1,11 +1,11 @@
--- receipt.lua: is put before the scripts of names that have no owner in Redis: semaphores and latches.
+-- receipt.lua: receipts of calls. It is put before the scripts of names without owners in Redis: semaphores and latches.
 -- invariant: change-has-one-effect
--- Each call has a growing number and leaves a receipt, "<number>:<answer>", in one key per name and engine. The engine has
--- one call per name in flight and settles it before the next. So a receipt with a higher number means that this call is
--- a late duplicate, and nobody reads its answer.
+-- Calls have growing numbers. Each leaves a receipt, "<number>:<answer>", in one key per name and engine. The engine settles a
+-- call on a name before it makes the next. So a call that finds a receipt with a higher number is a late duplicate, and nobody reads its
+-- answer.
 local RECEIPT = 60000 -- ms; the engine asks again for at most 50 s
 
--- earlier is the answer that this call got when it ran before; nil: it did not.
+-- earlier returns the answer that this call was given when it ran before; nil if it did not.
 local function earlier(receipt, number)
 	local found = call('GET', receipt)
 	if not found then return nil end
@@ -16,37 +16,37 @@ local function earlier(receipt, number)
 	return 0
 end
 
--- note writes the receipt; an answer means that it could not.
+-- note writes the receipt, and answers the fault if that is refused.
 local function note(receipt, number, answer)
 	local reply = call('SET', receipt, number .. ':' .. string.format('%.0f', answer), 'PX', RECEIPT)
 	if reply.err then return fault(reply, receipt) end
 end
 
--- mayGrow makes Redis allow the script's writes at maxmemory: it does once the first one, of a harmless kind, is done.
+-- mayGrow makes Redis allow all writes of the script at maxmemory: Redis decides at the first write, and this one is allowed.
 local function mayGrow(receipt)
-	call('PEXPIRE', receipt, RECEIPT) -- unchecked: where it is refused, so are the writes that count
+	call('PEXPIRE', receipt, RECEIPT) -- unchecked: if it is refused, so are the writes that count
 end
 
--- number is what a counter holds, 0 when there is none, and whether there is one; nil and a fault when it is something else, or
--- more than Lua can count with.
+-- number returns the number of a counter, 0 if there is none, and whether there is one; nil and a fault if the key is something else, or the
+-- number is one that Lua cannot count with.
 local function number(key)
 	local found = call('GET', key)
 	if not found then return 0, false end
 	if type(found) == 'table' then return nil, fault(found, key) end
-	if not string.match(found, '^%-?%d+$') then return nil, FAULT - 17 end -- a string of another kind
+	if not string.match(found, '^%-?%d+$') then return nil, FAULT - 17 end -- a string that is no counter
 	local n = tonumber(found)
 	if math.abs(n) >= EXACT then return nil, RANGE end
 	return n, true
 end
 
--- noted is an answer that the receipt tells instead of the expected one.
+-- noted puts an unexpected answer into the receipt, and returns it.
 local function noted(receipt, id, code)
-	note(receipt, id, code) -- unchecked: the one before was not refused
+	note(receipt, id, code) -- unchecked: the receipt before it was not refused
 	return code
 end
 
--- once leaves the receipt, with the answer that is expected, and runs step, the one command that changes something; if that is
--- refused, the receipt says so. after does what comes then, and may give the answer more exactly.
+-- once writes a receipt with the expected answer and runs step, the one command that changes the name. If step is refused, the receipt gets
+-- the fault. after, if any, runs last; its answer is returned in place of the expected one.
 local function once(receipt, id, expected, step, after)
 	local refused = note(receipt, id, expected)
 	if refused then return refused end

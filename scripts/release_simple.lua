@@ -1,4 +1,4 @@
--- release_simple.lua: free simple locks, strings whose value is the owner, and give them to their lines (line.lua); also of a foreign owner by
+-- release_simple.lua: free simple locks, strings with the owner as their value, and give them to their lines (line.lua); also of a foreign owner by
 -- its value (force-unlock). Others hear nothing of it: they poll. By VERB release_simple_from_line the owner's place in line is given up besides.
 --                 release_simple                     release_simple_from_line
 -- KEYS per name   lock, its line or the lock again   the same

@@ -1,23 +1,22 @@
--- rw.lua: is put between prelude.lua and the scripts of the read-write lock.
+-- rw.lua: the keys of a read-write lock. It is put between prelude.lua and the scripts of read-write locks.
 --
--- The lock is Redisson's: a hash with a field mode, read or write, and a field for each owner with its hold count;
--- a writer's field is its owner id followed by ":write". Each hold of a reader also has a key of its own, with
--- that hold's lease: when all these keys are gone, the readers in the hash are dead.
+-- The lock is Redisson's: a hash with a field mode, read or write, and a field for each owner with its hold count. A writer's field is its
+-- owner id and ":write". Each hold of a reader also has a key of its own, with that hold's lease: when all these keys are gone, the readers
+-- in the hash are dead.
 
--- holdkey names the key of a reader's nth hold. It is in the hash slot of the lock. Keys of this engine are declared. Keys of
--- others cannot be, because only the script sees the readers.
+-- holdkey returns the key of a reader's nth hold, in the hash slot of the lock. A call declares the keys of its own engine, but cannot declare
+-- those of other readers, which only the script sees.
 local function holdkey(lock, owner, n)
 	return tagged(lock) .. ':' .. owner .. ':rwlock_timeout:' .. n
 end
 
--- channelof is the channel on which a lock becomes free for everybody.
+-- channelof returns the channel of a lock.
 local function channelof(lock)
 	return 'redisson_rwlock:' .. tagged(lock)
 end
 
--- others is for how long the readers besides this owner live: what the hold key that lives longest has left; not above 0:
--- they are dead. nil: that cannot be told, for keys of others may be on another node, either the one that the
--- hash slot comes from or the one that it goes to, of which Redis says that they are not local; or there is a writer, or was one.
+-- others returns for how many ms the other readers live: the longest TTL of their hold keys. 0 or less: they are dead. nil: not known,
+-- because some of these keys may be on another node (the hash slot is moving), or because there is a writer, or was one.
 local function others(lock, owner)
 	local left, writes = -3, false
 	local fields = call('HGETALL', lock)

@@ -1,4 +1,4 @@
--- simple.lua: what is done to simple locks that are held, strings whose value is the owner. By VERB:
+-- simple.lua: change held simple locks, strings with the owner as their value, by VERB:
 --   renew_simple    prolong them
 --   confirm_simple  prolong those that are being handed on, and count the places in line
 --   adopt_simple    pass them to fresh owners of this engine

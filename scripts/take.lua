@@ -1,11 +1,11 @@
--- take.lua: take permits of semaphores for queued callers, the first of them first. The engine gets a place in line (called.lua) if there are
--- too few; without callers it gives its place up.
+-- take.lua: take permits of semaphores for queued callers, in their order. If too few are free, the engine gets a place in line
+-- (called.lua); a call without callers gives the place up.
 -- KEYS[3i-2], KEYS[3i-1], KEYS[3i]  semaphore, an integer; this engine's receipt; the line or the semaphore again
--- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter: server time in ms after which nothing may be taken, 0: no bound; the
+-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter: server time in ms after which nothing may be taken, 0 for no bound; the
 --                                   engine's uuid
--- ARGV[5i-1] ... ARGV[5i+3]         number of the call; 1 when it was sent before, else 0; the callers, "<permits>x<how many>,..."; the permits of
---                                   its place, 0: it is to have none; channel
--- reply per name: permits taken, for so many callers from the front as can be served, >= 0; STANDING times 1 to 8: too few, or another engine is
+-- ARGV[5i-1] ... ARGV[5i+3]         number of the call; 1 if it was sent before, else 0; the callers, "<permits>x<how many>,..."; the permits of
+--                                   its place, 0 for no place; channel
+-- reply per name: permits taken, for as many callers from the front as can be served, >= 0; STANDING times 1 to 8: too few, or another engine is
 --                 called, and the place stands; LATE - now; a fault
 local tardy = late(ARGV[2])
 if tardy then return tardy end
@@ -14,7 +14,7 @@ return each(#KEYS / 3, function(i)
 	local semaphore, receipt, line = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
 	local id, again, callers, wants, channel = ARGV[5 * i - 1], ARGV[5 * i] == '1', ARGV[5 * i + 1], ARGV[5 * i + 2], ARGV[5 * i + 3]
 	local before = earlier(receipt, id)
-	if before and before > 0 then -- a WAIT that follows covers what its connection has written: so this writes, too
+	if before and before > 0 then -- a write, because a WAIT that follows covers only what its connection has written
 		local kept = call('PEXPIRE', receipt, RECEIPT)
 		return kept == 1 and before or fault(kept, receipt)
 	end
@@ -30,7 +30,7 @@ return each(#KEYS / 3, function(i)
 			if served < tonumber(some) then break end
 		end
 	end
-	if taken == 0 then -- what took nothing needs no receipt, unless a copy of it may still be on its way
+	if taken == 0 then -- a call that took nothing needs no receipt, unless a copy of it may still be on its way
 		local place = 0
 		if turn and callers == '' then
 			quit(turn, ARGV[1], channel, free)

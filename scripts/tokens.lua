@@ -1,7 +1,7 @@
--- tokens.lua: is put between prelude.lua and the scripts that give fencing tokens.
+-- tokens.lua: fencing tokens. It is put between prelude.lua and the scripts that give some.
 
--- tokensof takes a block of tokens out of a counter, for a counter that expires when it was idle for so many ms (0: never). It
--- answers the last token of the block, or the fault by which Redis refused, which is negative.
+-- tokensof takes a block of tokens from a counter, which expires after idle ms without use (0: never). It answers the last token of the block,
+-- or the fault by which Redis refused, which is negative.
 -- invariant: tokens-grow
 -- A block ends at the larger of previous + block and the server's time in microseconds. So tokens grow even after the counter
 -- was lost, and stay below 2^53 until the year 2255.

@@ -11,32 +11,31 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 		g.updateEnds(now, c)
 	}
 	l.endDue(now)
-	switch c.Op {
-	case CountWaiters:
+	switch Operations[c.Op].does {
+	case counts:
 		l.countedWaiters(c)
-	case Peek:
+	case peeks:
 		l.peeked(now, c)
-	case FairLeave:
+	case leaves:
 		l.contest.queue.fair.answeredLeave(now, c)
-	case Adopt, AdoptSimple:
+	case adopts:
 		l.adopted(now, g, c)
-	case Acquire, AcquireInLine, AcquireFenced, AcquireRead, AcquireWrite, AcquireWriteInLine, AcquireSimple, AcquireSimpleInLine, FairAsk:
+	case acquires:
 		l.acquired(now, g, c, fx)
-	case Downgrade:
+	case downgrades:
 		l.downgraded(now, g, c)
-	case Detach, DetachSimple, Release, ReleaseFromLine, ReleaseQuietly, ReleaseRead, ReleaseReadFromLine, ReleaseWrite, ReleaseWriteFromLine,
-		ReleaseSimple, ReleaseSimpleFromLine, FairRelease:
+	case releases:
 		if !orphan {
 			l.released(now, g, c, fx)
 			break
 		}
 		c.handedOver()
 		l.contest.rivals.orphans.answered(now, c)
-	case Confirm, ConfirmRead, ConfirmWrite, ConfirmSimple:
+	case confirms:
 		if g != nil && g.phase == ours { // else the lease ended while the command was on its way
 			l.confirmed(now, g, c, fx)
 		}
-	default:
+	case renews:
 		if g != nil && g.phase == ours {
 			l.renewed(now, g, c)
 		}

@@ -27,7 +27,7 @@ type Command struct {
 
 // inLine reports whether a command is an acquire that gets a place in line if it is refused.
 func (c *Command) inLine() bool {
-	return (c.Op == AcquireInLine || c.Op == AcquireSimpleInLine || c.Op == AcquireRead || c.Op == AcquireWriteInLine) && c.Args.Place().Code != 0
+	return Operations[c.Op].does == acquires && c.Entry.Kind.InLine() && c.Args.Place().Code != 0
 }
 
 // ran reports whether the script ran and Reply is its answer.
@@ -165,43 +165,53 @@ type FairLeaveArgs struct {
 func (f FairLeaveArgs) Args() Args      { return Args{n: f.N} }
 func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
 
-// TakeArgs are those of a Take.
+// TakeArgs are those of a Take or a PermitTake. The ID of a PermitTake is the number of the first permit; the others' follow.
 type TakeArgs struct {
-	Runs   scripts.Runs // how many permits each waiter wants; empty: the place is given up
+	Runs   scripts.Runs // of a Take: how many permits each waiter wants; empty: none waits
+	N      int64        // of a PermitTake: how many permits; 0: the place is given up
 	Place  int64        // how many permits our place in line is for; 0: there is to be none
 	Resent bool         // the call was sent before
 }
 
 func (t TakeArgs) Args() Args {
-	return Args{text: string(t.Runs), n: t.Place, number: oneIf(t.Resent)}
+	return Args{text: string(t.Runs), n: t.N, number: uint64(t.Place)<<1 | oneIf(t.Resent)}
 }
 func (a Args) Take() TakeArgs {
-	return TakeArgs{Runs: scripts.Runs(a.text), Place: a.n, Resent: a.number == 1}
+	return TakeArgs{Runs: scripts.Runs(a.text), N: a.n, Place: int64(a.number >> 1), Resent: a.number&1 == 1}
 }
 
-// PermitTakeArgs are those of a PermitTake. The command's ID is the number of the first permit; the others' follow.
-type PermitTakeArgs struct {
-	N      int64 // how many permits; 0: the place is given up
-	Place  int64 // how many permits our place in line is for; 0: there is to be none
-	Resent bool  // the call was sent before
-}
+// leavesLine reports whether the call can take nothing, and gives up our place. A Take that was sent for waiters before may have taken
+// something.
+func (t TakeArgs) leavesLine() bool { return t.Runs == "" && t.N == 0 && !t.Resent }
 
-func (p PermitTakeArgs) Args() Args {
-	return Args{n: p.N, number: uint64(p.Place)<<1 | oneIf(p.Resent)}
-}
-func (a Args) PermitTake() PermitTakeArgs {
-	return PermitTakeArgs{N: a.n, Place: int64(a.number >> 1), Resent: a.number&1 == 1}
-}
-
-// PermitsPlace is what a Take or a PermitTake says of our place in line.
-func (c *Command) PermitsPlace() int64 {
-	switch c.Op {
-	case Take:
-		return c.Args.Take().Place
-	case PermitTake:
-		return c.Args.PermitTake().Place
+// wanted is how many permits the first waiter wants for which the call asks.
+func (t TakeArgs) wanted() int64 {
+	if t.Runs == "" {
+		return t.N
 	}
-	return 0
+	first, _, _ := strings.Cut(string(t.Runs), "x")
+	n, _ := strconv.ParseInt(first, 10, 64) // a run begins with a number
+	return n
+}
+
+// takes is what a call for permits asks for; false: c is none.
+func (c *Command) takes() (TakeArgs, bool) {
+	if Operations[c.Op].does != takes {
+		return TakeArgs{}, false
+	}
+	return c.Args.Take(), true
+}
+
+// PermitsPlace is for how many permits a place of ours stands in line after the command; 0: none does.
+func (c *Command) PermitsPlace() int64 {
+	t, _ := c.takes()
+	return t.Place
+}
+
+// leavesLine reports whether c is a call for permits that only gives up our place.
+func (c *Command) leavesLine() bool {
+	t, is := c.takes()
+	return is && t.leavesLine()
 }
 
 // PermitFreeArgs are those of a PermitFree: N permits of this engine with numbers from First on, or those in IDs.

@@ -30,13 +30,8 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 	if a := (FairLeaveArgs{N: 3}); a.Args().FairLeave() != a {
 		t.Errorf("%+v is read as %+v", a, a.Args().FairLeave())
 	}
-	for _, a := range []TakeArgs{{Runs: "2x1,"}, {Runs: "2x1,", Place: 3, Resent: true}} {
+	for _, a := range []TakeArgs{{Runs: "2x1,"}, {Runs: "2x1,", Place: 3, Resent: true}, {N: 2}, {N: 2, Resent: true}, {N: 2, Place: 1 << 51}, {Place: 3, Resent: true}} {
 		if got := a.Args().Take(); got != a {
-			t.Errorf("%+v is read as %+v", a, got)
-		}
-	}
-	for _, a := range []PermitTakeArgs{{N: 2}, {N: 2, Resent: true}, {N: 2, Place: 1 << 51}, {Place: 3, Resent: true}} {
-		if got := a.Args().PermitTake(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}

@@ -163,7 +163,7 @@ func (l *Lease) suspect(at Time) {
 // updateEnds moves Ends if the command, which has come back, may have set the TTL anew. It must run before the event ends any hold: a
 // release is repeated until Ends.
 func (l *Lease) updateEnds(now Time, c *Command) {
-	if c.ID != l.ID || !Operations[c.Op].extends {
+	if c.ID != l.ID || !Operations[c.Op].extends() {
 		return
 	}
 	switch c.Result {

@@ -79,12 +79,45 @@ type Operation struct {
 
 	gives func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (rule 25)
 
-	Ours      bool // the lock may be ours afterwards, perhaps by a hold from before
-	Releases  bool // the owner id is dead once it was sent (rule 4)
-	extends   bool // it may set the TTL of the owner anew
-	givesAway bool // it may give the lock to another engine; the reply says so
+	does      effect
+	givesAway bool // a release that may give the lock to another engine; the reply says so
+	keeps     bool // a release after which the lock may be ours, by another hold
 	lasting   bool // a change that is sent until it is made (Change.lasting)
 	adds      bool // two such changes may be sent as one, with their sum
+}
+
+// effect is what an operation does to an owner, or to a place of one. Its answer is handled accordingly.
+type effect uint8
+
+const (
+	unowned    effect = iota // nothing: it changes, or reads, the count of a name without owners, or renews permits
+	renews                   // it extends the lease
+	confirms                 // likewise, and counts who else waits
+	downgrades               // it makes a writer a reader
+	adopts                   // it makes a fresh owner take the place of a detached one
+	acquires                 // it makes a fresh owner
+	releases                 // it removes the owner id, which is dead once the command was sent (rule 4)
+	leaves                   // it gives up places in a fair queue
+	takes                    // it takes permits, or gets or gives up a place in line for them
+	counts                   // it counts the waiters
+	peeks                    // it looks whether the lock is free
+)
+
+// Releases reports whether the owner id is dead once the command was sent (rule 4).
+func (o *Operation) Releases() bool { return o.does == releases }
+
+// Ours reports whether the lock may be ours afterwards.
+func (o *Operation) Ours() bool {
+	switch o.does {
+	case renews, confirms, downgrades, adopts, acquires:
+		return true
+	}
+	return o.keeps
+}
+
+// extends reports whether the command may set the TTL of the owner anew.
+func (o *Operation) extends() bool {
+	return o.does == renews || o.does == confirms || o.does == downgrades
 }
 
 // The keys of a fair lock, and the first arguments of an acquire that may give tokens.
@@ -97,70 +130,64 @@ const (
 var Operations = [Ops]Operation{
 	None: {Name: "none"},
 
-	Renew:      {Name: "renew", Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
-	Confirm:    {Name: "confirm", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "owner lease lockChannel", gives: counted, Ours: true, extends: true},
-	RenewRead:  {Name: "renew read", Script: &scripts.RenewRead, Keys: "name hold", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
-	RenewWrite: {Name: "renew write", Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted, Ours: true, extends: true},
+	Renew:      {Name: "renew", does: renews, Script: &scripts.Renew, Keys: "name", Args: "owner leaseBehind", gives: granted},
+	Confirm:    {Name: "confirm", does: confirms, Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "owner lease lockChannel", gives: counted},
+	RenewRead:  {Name: "renew read", does: renews, Script: &scripts.RenewRead, Keys: "name hold", Args: "owner leaseBehind", gives: granted},
+	RenewWrite: {Name: "renew write", does: renews, Script: &scripts.Renew, Keys: "name", Args: "writer leaseBehind", gives: granted},
 	ConfirmRead: {
-		Name: "confirm read", Script: &scripts.ConfirmRead, Head: "publish", Keys: "name line hold", Args: "owner lease rwChannel",
-		gives: counted, Ours: true, extends: true,
+		Name: "confirm read", does: confirms, Script: &scripts.ConfirmRead, Head: "publish", Keys: "name line hold",
+		Args: "owner lease rwChannel", gives: counted,
 	},
-	ConfirmWrite: {Name: "confirm write", Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "writer lease rwChannel", gives: counted, Ours: true, extends: true},
+	ConfirmWrite: {Name: "confirm write", does: confirms, Script: &scripts.Confirm, Head: "publish", Keys: "name line", Args: "writer lease rwChannel", gives: counted},
 	Downgrade: {
-		Name: "downgrade", Script: &scripts.Downgrade, Head: "publish", Keys: "name line hold", Args: "writer owner lease rwChannel",
-		gives: freed, Ours: true, extends: true,
+		Name: "downgrade", does: downgrades, Script: &scripts.Downgrade, Head: "publish", Keys: "name line hold",
+		Args: "writer owner lease rwChannel", gives: freed,
 	},
-	RenewSimple: {Name: "renew simple", Script: &scripts.RenewSimple, Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true, extends: true},
-	ConfirmSimple: {
-		Name: "confirm simple", Script: &scripts.ConfirmSimple, Keys: "name line", Args: "owner lease",
-		gives: counted, Ours: true, extends: true,
-	},
-	PermitRenew: {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
+	RenewSimple:   {Name: "renew simple", does: renews, Script: &scripts.RenewSimple, Keys: "name", Args: "owner leaseBehind", gives: granted},
+	ConfirmSimple: {Name: "confirm simple", does: confirms, Script: &scripts.ConfirmSimple, Keys: "name line", Args: "owner lease", gives: counted},
+	PermitRenew:   {Name: "permit renew", Script: &scripts.PermitRenew, Head: "engineBytes", Keys: "held", Args: "holds", gives: granted},
 
-	Detach:       {Name: "detach", Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened", Releases: true},
-	DetachSimple: {Name: "detach simple", Script: &scripts.DetachSimple, Head: "publish", Keys: "name line", Args: "owner detached lease lockChannel", Releases: true},
+	Detach:       {Name: "detach", does: releases, Script: &scripts.Detach, Head: "publish", Keys: "name waiters", Args: "owner detached lease listened"},
+	DetachSimple: {Name: "detach simple", does: releases, Script: &scripts.DetachSimple, Head: "publish", Keys: "name line", Args: "owner detached lease lockChannel"},
 	ReleaseSimple: {
-		Name: "release simple", Script: &scripts.ReleaseSimple, Head: "publish", Keys: "name line", Args: "released lockChannel turn",
-		Releases: true, givesAway: true,
+		Name: "release simple", does: releases, Script: &scripts.ReleaseSimple, Head: "publish", Keys: "name line",
+		Args: "released lockChannel turn", givesAway: true,
 	},
 	ReleaseSimpleFromLine: {
-		Name: "release simple from line", Script: &scripts.ReleaseSimpleFromLine, Head: "publish", Keys: "name line",
-		Args: "released lockChannel turn leftCode", Releases: true, givesAway: true,
+		Name: "release simple from line", does: releases, Script: &scripts.ReleaseSimpleFromLine, Head: "publish", Keys: "name line",
+		Args: "released lockChannel turn leftCode", givesAway: true,
 	},
-	Release: {
-		Name: "release", Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel",
-		Releases: true, givesAway: true,
-	},
+	Release: {Name: "release", does: releases, Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel", givesAway: true},
 	ReleaseFromLine: {
-		Name: "release from line", Script: &scripts.ReleaseFromLine, Head: "publish", Keys: "name line", Args: "released lockChannel leftCode",
-		Releases: true, givesAway: true,
+		Name: "release from line", does: releases, Script: &scripts.ReleaseFromLine, Head: "publish", Keys: "name line",
+		Args: "released lockChannel leftCode", givesAway: true,
 	},
-	ReleaseQuietly: {Name: "release quietly", Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel", Releases: true},
+	ReleaseQuietly: {Name: "release quietly", does: releases, Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel"},
 	ReleaseRead: {
-		Name: "release read", Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold", Args: "released rwChannel",
-		Ours: true, Releases: true, givesAway: true,
+		Name: "release read", does: releases, Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold",
+		Args: "released rwChannel", keeps: true, givesAway: true,
 	},
 	ReleaseReadFromLine: {
-		Name: "release read from line", Script: &scripts.ReleaseReadFromLine, Head: "publish declared", Keys: "name line releasedHold",
-		Args: "released rwChannel leftCode", Ours: true, Releases: true, givesAway: true,
+		Name: "release read from line", does: releases, Script: &scripts.ReleaseReadFromLine, Head: "publish declared", Keys: "name line releasedHold",
+		Args: "released rwChannel leftCode", keeps: true, givesAway: true,
 	},
 	ReleaseWrite: {
-		Name: "release write", Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel",
-		Releases: true, givesAway: true,
+		Name: "release write", does: releases, Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line",
+		Args: "releasedWriter rwChannel", givesAway: true,
 	},
 	ReleaseWriteFromLine: {
-		Name: "release write from line", Script: &scripts.ReleaseWriteFromLine, Head: "publish", Keys: "name line", Args: "releasedWriter rwChannel leftCode",
-		Releases: true, givesAway: true,
+		Name: "release write from line", does: releases, Script: &scripts.ReleaseWriteFromLine, Head: "publish", Keys: "name line",
+		Args: "releasedWriter rwChannel leftCode", givesAway: true,
 	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
 		Args: "number freedFirst freed freedIDs permitsChannel", lasting: true,
 	},
 	FairRelease: {
-		Name: "fair release", Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys, Args: "released successor lease lockChannel",
-		gives: passed, Ours: true, Releases: true, givesAway: true,
+		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys,
+		Args: "released successor lease lockChannel", gives: passed, keeps: true, givesAway: true,
 	},
-	FairLeave: {Name: "fair leave", Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
+	FairLeave: {Name: "fair leave", does: leaves, Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
 
 	Give: {
 		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel",
@@ -180,44 +207,44 @@ var Operations = [Ops]Operation{
 	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt line", Args: "number amount permitsChannel"},
 	PermitDelete:  {Name: "permit delete", Script: &scripts.PermitDelete, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
 
-	Adopt:         {Name: "adopt", Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted, Ours: true},
-	AdoptSimple:   {Name: "adopt simple", Script: &scripts.AdoptSimple, Head: "notAfter", Keys: "name", Args: "adopted owner lease", gives: granted, Ours: true},
-	AcquireSimple: {Name: "acquire simple", Script: &scripts.AcquireSimple, Head: "notAfter", Keys: "name", Args: "owner lease", gives: granted, Ours: true},
+	Adopt:         {Name: "adopt", does: adopts, Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted},
+	AdoptSimple:   {Name: "adopt simple", does: adopts, Script: &scripts.AdoptSimple, Head: "notAfter", Keys: "name", Args: "adopted owner lease", gives: granted},
+	AcquireSimple: {Name: "acquire simple", does: acquires, Script: &scripts.AcquireSimple, Head: "notAfter", Keys: "name", Args: "owner lease", gives: granted},
 	AcquireSimpleInLine: {
-		Name: "acquire simple in line", Script: &scripts.AcquireSimpleInLine, Head: "notAfter publish", Keys: "name line",
-		Args: "owner lease placeCode lockChannel", gives: granted, Ours: true,
+		Name: "acquire simple in line", does: acquires, Script: &scripts.AcquireSimpleInLine, Head: "notAfter publish", Keys: "name line",
+		Args: "owner lease placeCode lockChannel", gives: granted,
 	},
-	Acquire: {Name: "acquire", Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted, Ours: true},
+	Acquire: {Name: "acquire", does: acquires, Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted},
 	AcquireInLine: {
-		Name: "acquire in line", Script: &scripts.AcquireInLine, Head: fencedHead + " publish", Keys: "name line counter", Args: "owner lease placeCode",
-		gives: granted, Ours: true,
+		Name: "acquire in line", does: acquires, Script: &scripts.AcquireInLine, Head: fencedHead + " publish", Keys: "name line counter",
+		Args: "owner lease placeCode", gives: granted,
 	},
-	AcquireFenced: {Name: "acquire fenced", Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted, Ours: true},
+	AcquireFenced: {Name: "acquire fenced", does: acquires, Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted},
 	AcquireRead: {
-		Name: "acquire read", Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold", Args: "owner lease placeCode yields",
-		gives: granted, Ours: true,
+		Name: "acquire read", does: acquires, Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold",
+		Args: "owner lease placeCode yields", gives: granted,
 	},
-	AcquireWrite: {Name: "acquire write", Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted, Ours: true},
+	AcquireWrite: {Name: "acquire write", does: acquires, Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted},
 	AcquireWriteInLine: {
-		Name: "acquire write in line", Script: &scripts.AcquireWriteInLine, Head: "notAfter publish", Keys: "name line", Args: "writer lease placeCode",
-		gives: granted, Ours: true,
+		Name: "acquire write in line", does: acquires, Script: &scripts.AcquireWriteInLine, Head: "notAfter publish", Keys: "name line",
+		Args: "writer lease placeCode", gives: granted,
 	},
 	PermitTake: {
-		Name: "permit take", Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes engine", Keys: "name held receipt line",
-		Args: "number resentPermits permits lease permitsPlace permitsChannel", gives: granted,
+		Name: "permit take", does: takes, Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes engine", Keys: "name held receipt line",
+		Args: "number resent permits lease permitsPlace permitsChannel", gives: granted,
 	},
 	FairAsk: {
-		Name: "fair ask", Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: fairKeys,
-		Args: "number place lease joining firstJoining lockChannel fairCode", gives: granted, Ours: true,
+		Name: "fair ask", does: acquires, Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: fairKeys,
+		Args: "number place lease joining firstJoining lockChannel fairCode", gives: granted,
 	},
 	Take: {
-		Name: "take", Script: &scripts.Take, Head: "publish leaveBy engine", Keys: "name receipt line",
+		Name: "take", does: takes, Script: &scripts.Take, Head: "publish leaveBy engine", Keys: "name receipt line",
 		Args: "number resent runs permitsPlace permitsChannel", gives: granted,
 	},
 
 	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},
-	CountWaiters: {Name: "count waiters", Script: &scripts.CountWaiters, Head: "publish", Keys: "name waiters", Args: "waitersChannel"},
-	Peek:         {Name: "peek", Script: &scripts.Peek, Keys: "name"},
+	CountWaiters: {Name: "count waiters", does: counts, Script: &scripts.CountWaiters, Head: "publish", Keys: "name waiters", Args: "waitersChannel"},
+	Peek:         {Name: "peek", does: peeks, Script: &scripts.Peek, Keys: "name"},
 }
 
 func (o Op) String() string { return Operations[o].Name }

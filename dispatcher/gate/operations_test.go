@@ -18,8 +18,8 @@ func TestEveryOperationHasARow(t *testing.T) {
 			t.Errorf("operation %d, %+v, beside %d of this name", op, row, other)
 		}
 		names[row.Name] = op
-		if row.Ours != slices.Contains(ours, op) || row.Releases != slices.Contains(releases, op) {
-			t.Errorf("%v: ours %t, releases %t", op, row.Ours, row.Releases)
+		if row.Ours() != slices.Contains(ours, op) || row.Releases() != slices.Contains(releases, op) {
+			t.Errorf("%v: ours %t, releases %t", op, row.Ours(), row.Releases())
 		}
 	}
 }

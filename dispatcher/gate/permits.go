@@ -47,13 +47,13 @@ func (ps *permits) ask(q *Queue, place int64) Command {
 		other.asked = other == w
 	}
 	ps.watch = w.Watch
-	return Command{Op: PermitTake, Lease: w.Lease, Args: PermitTakeArgs{N: w.N, Place: place}.Args()}
+	return Command{Op: PermitTake, Lease: w.Lease, Args: TakeArgs{N: w.N, Place: place}.Args()}
 }
 
 // admitPermits grants the permits that c took to the first waiter that wants just these, or frees them.
 func (s *Sequencer) admitPermits(now Time, c *Command) {
 	ps := &s.permits
-	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: ps.watch}, n: c.Args.PermitTake().N}
+	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: ps.watch}, n: c.Args.Take().N}
 	p.Deadline, p.Next = c.Sent+c.Lease-margin(c.Lease), Never
 	if ps.watch {
 		p.Next = c.Sent + c.Lease/3

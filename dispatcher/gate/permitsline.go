@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -36,26 +34,14 @@ func (s *Sequencer) noteUncalled(now Time) {
 // heeds reports whether a message on the name's channel is for this engine.
 func (p *place) heeds() bool { return p.leads || p.permits == 0 }
 
-// leavesLine reports whether c can take nothing, and gives up our place. A Take that was sent for waiters before may have taken something.
-func (c *Command) leavesLine() bool {
-	switch c.Op {
-	case Take:
-		args := c.Args.Take()
-		return args.Runs == "" && !args.Resent
-	case PermitTake:
-		return c.Args.PermitTake().N == 0
-	}
-	return false
-}
-
 // leaveLine gives up our place: no caller waits any more.
 func (s *Sequencer) leaveLine() Command {
-	at := s.place.permits
-	s.place = place{}
+	c := Command{Op: Take, Args: TakeArgs{Place: s.place.permits}.Args()}
 	if s.Kind == PermitKind {
-		return Command{Op: PermitTake, Args: PermitTakeArgs{Place: at}.Args()}
+		c.Op = PermitTake
 	}
-	return Command{Op: Take, Args: TakeArgs{Place: at}.Args()}
+	s.place = place{}
+	return c
 }
 
 // askedPlace is how many permits the place is for with which the next question leaves; 0: it leaves none.
@@ -67,16 +53,6 @@ func (s *Sequencer) askedPlace() int64 {
 	return s.place.permits
 }
 
-// wantedPermits is how many permits the first waiter wants that c asks for, and a new place is for.
-func (c *Command) wantedPermits() int64 {
-	if c.Op == PermitTake {
-		return c.Args.PermitTake().N
-	}
-	wanted, _, _ := strings.Cut(string(c.Args.Take().Runs), "x")
-	n, _ := strconv.ParseInt(wanted, 10, 64) // without waiters none
-	return n
-}
-
 // notePlace records what the answer to a question says about our place.
 func (s *Sequencer) notePlace(c *Command) {
 	p := c.Reply.Place()
@@ -84,9 +60,9 @@ func (s *Sequencer) notePlace(c *Command) {
 	case !p.Stands:
 		s.place = place{}
 	case p.New:
-		s.place = place{permits: c.wantedPermits(), leads: p.Leads}
+		s.place = place{permits: c.Args.Take().wanted(), leads: p.Leads}
 	default:
-		s.place = place{permits: c.PermitsPlace(), leads: p.Leads}
+		s.place = place{permits: c.Args.Take().Place, leads: p.Leads}
 	}
 }
 

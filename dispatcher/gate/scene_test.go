@@ -231,6 +231,10 @@ func sentAs(c *Command) string {
 	if c.Lease != 0 {
 		text += " " + rounded(c.Lease)
 	}
+	next, n := c.Args.number, c.Args.n
+	if c.Op == Take {
+		next, n = oneIf(c.Args.Take().Resent), c.Args.Take().Place
+	}
 	switch args := c.Args.AcquireRead(); {
 	case c.Op == AcquireRead && args.Yields >= 0:
 		text += fmt.Sprintf(" yields to others than %d", args.Yields)
@@ -238,11 +242,11 @@ func sentAs(c *Command) string {
 		text += " yields to nobody"
 	case c.Op == ReleaseSimple || c.Op == ReleaseSimpleFromLine:
 		text += " turn " + rounded(c.Args.Release().Turn)
-	case c.Op != AcquireRead && c.Args.number != 0:
-		text += fmt.Sprintf(" next %d", c.Args.number)
+	case c.Op != AcquireRead && next != 0:
+		text += fmt.Sprintf(" next %d", next)
 	}
-	if c.Args.n != 0 {
-		text += fmt.Sprintf(" n %d", c.Args.n)
+	if n != 0 {
+		text += fmt.Sprintf(" n %d", n)
 	}
 	return text
 }

@@ -132,7 +132,7 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
 	if c.Op == PermitTake && !c.leavesLine() { // its permits have numbers, too
-		s.cfg.LastID += uint64(c.Args.PermitTake().N) - 1
+		s.cfg.LastID += uint64(c.Args.Take().N) - 1
 	}
 	s.call, s.unsure, s.denied = c, 0, 0
 	s.send(fx)
@@ -155,7 +155,7 @@ func (s *Sequencer) repeat(now Time, fx *Effects) {
 		case s.call.Op == Take: // for those that wait now
 			s.call.Args = s.question(true).Args
 		case s.call.Op == PermitTake: // the permits that it may have taken have its ids
-			s.call.Args = PermitTakeArgs{N: s.call.Args.PermitTake().N, Place: s.askedPlace(), Resent: true}.Args()
+			s.call.Args = TakeArgs{N: s.call.Args.Take().N, Place: s.askedPlace(), Resent: true}.Args()
 		}
 		s.send(fx)
 	}

@@ -166,7 +166,7 @@ func (s *Sequencer) unreplicated(now Time, c *Command) {
 	case SemaphoreKind:
 		s.unassigned += int64(c.Reply)
 	case PermitKind:
-		s.permits.release(c.ID, c.Args.PermitTake().N, nil)
+		s.permits.release(c.ID, c.Args.Take().N, nil)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Connection) watch() {
 	}
 	for _, call := range c.calls {
 		switch {
-		case !gate.Operations[call.Op].Ours:
+		case !gate.Operations[call.Op].Ours():
 		case call.Wide:
 			w.calls = call.Split(w.calls, "")
 		default:

@@ -295,7 +295,7 @@ func (s *state) checkCommand(e *engine, c *gate.Command) {
 	switch {
 	case (c.Op == gate.ReleaseWrite || c.Op == gate.ReleaseWriteFromLine) && s.has(c.Entry.Name, owner) && !s.has(c.Entry.Name, owner+gate.WriterSuffix):
 		return // it reads, and the writer that it was may come back
-	case gate.Operations[c.Op].Releases:
+	case gate.Operations[c.Op].Releases():
 	case c.Op == gate.FairLeave: // of places that may come back
 		return
 	default:

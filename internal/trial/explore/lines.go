@@ -60,7 +60,7 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
 	}
-	if s.refusing != faults || !gate.Operations[f.Op].Releases || f.Op == gate.Detach || f.Op == gate.DetachSimple || s.engines[f.by].outside {
+	if s.refusing != faults || !gate.Operations[f.Op].Releases() || f.Op == gate.Detach || f.Op == gate.DetachSimple || s.engines[f.by].outside {
 		return
 	}
 	for i, was := range before {
