@@ -23,7 +23,7 @@ import (
 //
 // Others wait outside the line: clients of Redisson, older versions of this library, pollers. As long as the owner is one of them the
 // answer to the first place says so, and that engine, and no other, listens to the name's channel, too. Now and then a release frees
-// the mutex for them in place of giving it. If one of them has it after the pause, they have a turn (turns.theirs).
+// the mutex for them in place of giving it. If one of them has it after the pause, they have a turn (turns.othersEnd).
 //
 // If an engine may not listen to its inbox, or gets no place, it listens to the name's channel like those outside.
 
@@ -138,7 +138,7 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.leave(now, l.pauseInLine())
 			if !l.traits().polls {
-				r.turns.theirs = now + othersTurn
+				r.turns.othersEnd = now + othersTurn
 			}
 		}
 		l.hinted()

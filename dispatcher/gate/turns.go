@@ -41,18 +41,18 @@ const (
 
 // turns are the turns of a process that shares a name with others.
 type turns struct {
-	began    Time          // when this turn began; 0: there is none
-	handed   int32         // handoffs in this turn
-	listen   int32         // how many others listened to the name's channel, as Redis said last
-	standing bool          // engines stood in line, as the last confirmation of this turn said
-	freedAt  Time          // when this process last released the name
-	ends     Time          // when the pause ends in which the name is left to others; 0: there is none
-	until    Time          // until then readers beside others of this process leave the name to listeners
-	theirs   Time          // when the turn of others that listen ends, in which they hand the name on among themselves
-	peekAt   Time          // when the next look may leave
-	met      Time          // when others were last met; 0: never
-	refused  Time          // since when others have been found after each pause; 0: they are not
-	had      time.Duration // how long they had been when this turn began
+	began     Time          // when this turn began; 0: there is none
+	handed    int32         // handoffs in this turn
+	listen    int32         // how many others listened to the name's channel, as Redis said last
+	standing  bool          // engines stood in line, as the last confirmation of this turn said
+	freedAt   Time          // when this process last released the name
+	ends      Time          // when the pause ends in which the name is left to others; 0: there is none
+	until     Time          // until then readers beside others of this process leave the name to listeners
+	othersEnd Time          // when the turn of others that listen ends, in which they hand the name on among themselves
+	peekAt    Time          // when the next look may leave
+	met       Time          // when others were last met; 0: never
+	refused   Time          // since when others have been found after each pause; 0: they are not
+	had       time.Duration // how long they had been when this turn began
 }
 
 // listenerPause is how long a name is left to those who were told at least.
@@ -117,8 +117,8 @@ func (t *turns) leave(now Time, pause time.Duration) {
 
 // noteMessage handles a message of others. In their turn this process asks only when they have left the name free for a while.
 func (t *turns) noteMessage(now Time) {
-	if now < t.theirs {
-		t.ends = min(now+blindPause, t.theirs)
+	if now < t.othersEnd {
+		t.ends = min(now+blindPause, t.othersEnd)
 	}
 }
 
@@ -138,7 +138,7 @@ func (t *turns) noteOurs(now Time) {
 			t.had = now - t.refused
 		}
 	}
-	t.refused, t.ends, t.theirs, t.standing = 0, 0, 0, false
+	t.refused, t.ends, t.othersEnd, t.standing = 0, 0, 0, false
 }
 
 // leave leaves the name to others for a pause.
