@@ -203,10 +203,13 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 		late := err != nil && look.Err() != nil
 		end()
 		switch {
-		case late && server.e.dispatchers.up():
+		case late && c.isAnswered(server):
 			continue
 		case late:
-			line.Then(func(part *Hold, err error) { takeLate(nil, answer{hold: part, err: err}) })
+			after(server.e, line).Then(func([]*Hold, error) {
+				part, err := line.Result()
+				takeLate(nil, answer{hold: part, err: err})
+			})
 			return c.askServers(nil)
 		case err != nil && c.asking.Err() != nil:
 			if end := (*unmet)(nil); errors.As(err, &end) {
@@ -217,6 +220,15 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 			return c.askServers(&answer{place: place, hold: part, err: err})
 		}
 	}
+}
+
+// isAnswered reports whether the server of a lock can be reached. In a cluster that says nothing about other nodes. The end of the time for asking
+// says nothing.
+func (c *compositeCall) isAnswered(server *Mutex) bool {
+	look, end := context.WithTimeout(c.asking, lookAfter)
+	defer end()
+	_, _, err := server.inspect(look, false)
+	return c.asking.Err() != nil || look.Err() == nil && !errors.Is(err, ErrNotSent) && !errors.Is(err, ErrUncertain)
 }
 
 // askInTurn asks the servers of a QuorumLock when its turn has come.

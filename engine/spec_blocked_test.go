@@ -157,6 +157,24 @@ func TestSpecBlockedCallbacksDelayNothing(t *testing.T) {
 	}))
 }
 
+// A QuorumLock that leaves the line of a server that is down gives back what it may still get there.
+func TestSpecBlockedCallbacksDoNotDelayWhoLeavesALine(t *testing.T) {
+	opts := engine.Options{Callbacks: 1, Lease: time.Second}
+	specQuorum(opts, func(q *majority) {
+		q.occupied(0)
+		q.occupied(1)
+		q.blockCallbacks(1, q.engines...)
+		waits := q.queue(q.lock)
+		time.Sleep(500 * time.Millisecond)
+		q.redis.SetDown(true)
+		time.Sleep(5 * time.Second)
+		waits.wantWaiting()
+		waits.cancel(context.Canceled)
+		q.redis.SetDown(false)
+		q.wantNoOverflow(q.engines[1:]...)
+	})(t)
+}
+
 // wantNoOverflow fails the test if anything has waited for a worker.
 func (b *bubble) wantNoOverflow(others ...*engine.Engine) {
 	b.Helper()

@@ -4,7 +4,7 @@
 -- "<owner> <code> <ends> <since>", with ends in ms and since in microseconds. If the head of the queue has a claim that has not ended, a
 -- release makes that owner the owner of the lock until the claim ends, and publishes the code, which proves it to the engine. The result is
 -- the same as if the owner's last acquire, which was refused, had taken the lock with a lease of CLAIM.
-local CLAIM = 2000 -- ms from the acquire on (gate.claimTime)
+local CLAIM = 2000 -- ms from the acquire on (gate.giftTime)
 local LEAST = CLAIM / 2 -- ms: a lock is not given to a claim that ends sooner
 local MOST = 32 -- claims to one lock; further engines are woken, and ask
 local CLAIMED = -8796093022208 -- -(2^43)

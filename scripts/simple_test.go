@@ -72,6 +72,8 @@ func TestAcquireSimple(t *testing.T) {
 		}
 		t.Run("of a string that is too long for a lock leaves it alone, and says that it is none", func(t *testing.T) {
 			b := b.fresh(t)
+			b.must("SET", one, strings.Repeat("x", 1<<20)) // the longest that InspectSimple shows
+			b.want(acquireSimple(b, annOwner, hour), fmt.Sprint(int64(3*(-1<<43)-1)), "of 1 MB")
 			b.must("SET", one, strings.Repeat("x", 1<<20+1))
 			b.want(acquireSimple(b, annOwner, hour), fault(17))
 			b.want(b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", annOwner, hour, 77, channel), fault(17), "in line")

@@ -201,6 +201,8 @@ func TestSimpleLocks(t *testing.T) {
 		{[]string{"show", "--kind", "simple", "job:2"}, 0, "simple lock\n  held by    their token, whose process is not known\n"},
 		{[]string{"ls", "--kind", "simple", "--sort", "name", "job:*"}, 0, "shop@pod-1:1  job:1\n"},
 		{[]string{"ls", "job:*"}, 0, "HOLDER  NAME\n"},
+		{[]string{"top", "--count", "1", "--kind", "simple"}, 0, "held=2 waiting=0 changes=0 hot1=\"job:1\" hot2=\"job:2\"\n"},
+		{[]string{"top", "--count", "1"}, 0, "held=0 "},
 		{[]string{"show", "--kind", "mutex", "job:2"}, 64, ""},
 		{[]string{"force", "--yes", "job:2"}, 1, ""},
 		{[]string{"force", "--yes", "--kind", "simple", "job:2"}, 0, "freed job:2\n"},

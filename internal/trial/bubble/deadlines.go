@@ -38,7 +38,7 @@ func (j *judge) id(one *held, part int) string {
 
 // stands reports whether an owner has a key, and what is left of the key; negative: for ever.
 func stands(s *redisnet.Server, key, id string) (left time.Duration, there bool) {
-	if s.Do("HEXISTS", key, id).Int == 0 && s.Do("HEXISTS", key, strings.TrimSuffix(id, ":write")).Int == 0 && s.Do("HEXISTS", key, id+":write").Int == 0 {
+	if s.Do("GET", key).Str != id && s.Do("HEXISTS", key, id).Int == 0 && s.Do("HEXISTS", key, strings.TrimSuffix(id, ":write")).Int == 0 && s.Do("HEXISTS", key, id+":write").Int == 0 {
 		return 0, false
 	}
 	ms := s.Do("PTTL", key).Int
@@ -54,10 +54,14 @@ func owners(s *redisnet.Server) (all map[string][]string) {
 func ownersIn(m *redismodel.Server) map[string][]string {
 	all := make(map[string][]string)
 	for _, key := range m.Keys() {
-		if m.Do("TYPE", key).Str != "hash" || strings.HasSuffix(key, ":wheellock:claims") { // whose fields are engines that wait
-			continue
+		var fields []redismodel.Value
+		switch what := m.Do("TYPE", key).Str; {
+		case what == "string": // of a simple lock
+			fields = append(fields, m.Do("GET", key))
+		case what == "hash" && !strings.HasSuffix(key, ":wheellock:claims"): // whose fields are engines that wait
+			fields = m.Do("HKEYS", key).Array
 		}
-		for _, field := range m.Do("HKEYS", key).Array {
+		for _, field := range fields {
 			if field.Kind == redismodel.Str && field.Str != "mode" && strings.Count(field.Str, "-") == 4 {
 				all[key] = append(all[key], field.Str)
 			}

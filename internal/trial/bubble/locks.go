@@ -17,6 +17,8 @@ func (p *process) locker(s *subject, shared bool) (engine.Locker, error) {
 		return e.FencedMutex(s.name), nil
 	case spinKind:
 		return e.SpinMutex(s.name), nil
+	case simpleKind:
+		return e.SimpleMutex(s.name), nil
 	case fairKind:
 		return e.FairMutex(s.name), nil
 	case rwKind:

@@ -16,6 +16,7 @@ const (
 	mutexKind kind = iota
 	fencedKind
 	spinKind
+	simpleKind
 	fairKind
 	rwKind
 	permitKind
@@ -26,7 +27,7 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"mutex", "fenced", "spin", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum"}
+var kindNames = [kinds]string{"mutex", "fenced", "spin", "simple", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum"}
 
 func (k kind) String() string { return kindNames[k] }
 
@@ -121,7 +122,7 @@ func draw(r *rand.Rand) plan {
 }
 
 // lineKinds are those for which engines stand in line.
-var lineKinds = []kind{mutexKind, fencedKind, permitKind, semaphoreKind}
+var lineKinds = []kind{mutexKind, fencedKind, simpleKind, permitKind, semaphoreKind}
 
 // hundred makes plans of a hundred engines that want one name of a kind, with a caller each. Their lease is one that a release can give.
 func hundred(k kind) func(*rand.Rand) plan {

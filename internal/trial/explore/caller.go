@@ -115,6 +115,11 @@ func (c *caller) hasHold() bool {
 // waits reports whether it waits for an answer.
 func (c *caller) waits() bool { return c.waiter != nil && !c.settled && !c.dropped }
 
+// waitsForRedis reports whether it waits, and not for the end of a hold of its own engine, which may have been forced off.
+func (c *caller) waitsForRedis() bool {
+	return c.waits() && !c.e.dead && c.waiter.Entry.Oldest() == gate.Never
+}
+
 // field is the owner field of its tenure in Redis.
 func (c *caller) field() string {
 	f := c.e.ownerField(c.hold.Tenure)

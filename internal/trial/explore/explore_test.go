@@ -157,6 +157,8 @@ func TestFindings(t *testing.T) {
 			`B.lock B.lock@1 B.run#1 A.lock-owned@2 A.lock-owned@1 A.run#1 B.lock-fixed@1 A.arrive#1 A.lock A.run#1 A.confirm A.run#2 A.arrive#1 A.arrive#1 noperm delay A.break A.mend A.run#1 A.run A.arrive A.arrive A.run`},
 		"a code that says that a claim was given comes when another has the lock, and the claim stands again": {"big line",
 			`B.lock B.run B.arrive A.lock A.run A.arrive A.confirm unlock B.run B.arrive A.run A.arrive B.lock B.run B.arrive B.confirm B.run B.arrive unlock#1 A.run A.arrive delay A.ring delay A.lock A.run delay B.ring B.run B.arrive`},
+		"a caller waits for the end of a hold of its own engine that was forced off": {"big line of eight",
+			`A.lock-fixed A.lock-owned A.run B.force B.run B.arrive`},
 		"a waiter who was forced off asks under the same number": {"big fair",
 			`A.lock A.run A.force A.break A.mend A.break A.mend A.run A.arrive run-stray`},
 		"a count-down is sent again when its receipt has run out, by a loop that stood still": {"latch, standing still",

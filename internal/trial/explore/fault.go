@@ -60,7 +60,7 @@ func (s *state) mayFail(e *engine, f Fault) bool {
 	case Down:
 		return e.link == linkBroken && !e.paused
 	case Twice, UnderReplicas:
-		return len(e.flights) > 0 && e.flights[0].ran && (f == Twice || !e.paused)
+		return len(e.flights) > 0 && e.flights[0].ran && !e.flights[0].apart && (f == Twice || !e.paused)
 	case BreakSubscription:
 		return !e.subscriptionDown && len(e.heard) > 0
 	case LoseMessage, TwiceMessage:

@@ -187,7 +187,7 @@ func (s *state) checkWaitersOf(name int) {
 	}
 	next, waits := int64(never), false
 	for _, c := range s.callers {
-		if c.waits() && !c.e.dead && c.name == name {
+		if c.waitsForRedis() && c.name == name {
 			waits = true
 			next = min(next, c.e.truth(c.waiter.Entry.Machine.NextAlarm()))
 		}

@@ -78,7 +78,7 @@ func (s *state) checkAwake() {
 		return
 	}
 	for _, c := range s.callers {
-		if !c.waits() || c.e.dead || s.do("EXISTS", nameOf(c.name)).Int == 1 {
+		if !c.waitsForRedis() || s.do("EXISTS", nameOf(c.name)).Int == 1 {
 			continue
 		}
 		if at := c.e.truth(c.waiter.Entry.Machine.NextAlarm()); at-s.now > longestSleep {

@@ -204,23 +204,20 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 // eachOf passes on the locks among the names that are wanted. Of the others nothing but the keys is asked for.
 func (r *redis) eachOf(ctx context.Context, pattern string, want func(name string) bool, found func([]*Lock)) error {
 	unwanted := func(name string) bool { return !want(name) }
+	as := "hash"
 	if r.simple {
-		return r.scan(ctx, pattern, "string", func(keys []string) error {
-			locks, err := r.ofKind(ctx, engine.KindSimple, slices.DeleteFunc(keys, unwanted))
-			found(slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL < 0 }))
-			return err
-		})
+		as = "string"
 	}
-	err := r.scan(ctx, pattern, "hash", func(keys []string) error {
+	err := r.scan(ctx, pattern, as, func(keys []string) error {
 		keys = slices.DeleteFunc(keys, unwanted)
 		if len(keys) == 0 {
 			return nil
 		}
-		locks, err := r.held(ctx, keys)
+		locks, err := r.holding(ctx, keys)
 		found(locks)
 		return err
 	})
-	if err != nil {
+	if err != nil || r.simple {
 		return err
 	}
 	// The ids of the permits that are held are in a sorted set beside the name.
@@ -235,6 +232,15 @@ func (r *redis) eachOf(ctx context.Context, pattern string, want func(name strin
 		found(locks)
 		return err
 	})
+}
+
+// holding returns those of names that are held, or, if strings are taken for them, those that are simple locks.
+func (r *redis) holding(ctx context.Context, names []string) ([]*Lock, error) {
+	if !r.simple {
+		return r.held(ctx, names)
+	}
+	locks, err := r.ofKind(ctx, engine.KindSimple, names)
+	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL < 0 }), err
 }
 
 // ofKind returns those of names that others finds to be of a kind.

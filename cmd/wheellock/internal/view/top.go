@@ -30,10 +30,14 @@ for a thousand keys. Up to 10,000 names are followed: those that are waited for,
 then those that come first. With more the count is shown as 10000+. At a terminal q or
 Ctrl-C ends it.
 
+Simple locks are strings: --kind simple follows them alone, all strings of PATTERN that
+have a TTL.
+
   wheellock top
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			t := new(top)
+			t.kind.define(flags)
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
@@ -48,6 +52,7 @@ type top struct {
 	pattern  string
 	interval time.Duration
 	count    int
+	kind     kind
 
 	began   time.Time
 	names   map[string]*hot
@@ -74,7 +79,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	case t.count < 0:
 		return env.Usage("--count %d: must not be negative", t.count)
 	}
-	r, err := dial(ctx, env, "")
+	r, err := dial(ctx, env, t.kind)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -142,7 +147,7 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		}
 	}
 	for names := range slices.Chunk(r.waitedFor(ctx, t.pattern), perScan) {
-		locks, err := r.held(ctx, names)
+		locks, err := r.holding(ctx, names)
 		if err != nil {
 			return err
 		}
