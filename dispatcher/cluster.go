@@ -183,7 +183,7 @@ func (c *cluster) closeUnused(now gate.Time) {
 const maxHops = 4
 
 // follow sends a command, which surely did not run, to the node that from has named. The command stays the name's one
-// command in flight (rule 11), and its machine sees nothing of the redirect.
+// command in flight (invariant: one-command-per-name), and its machine sees nothing of the redirect.
 func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	r, ok := topology.ReadRedirect(command.ServerMessage, from.addr)
 	if !ok || command.Hops >= maxHops {

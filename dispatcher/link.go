@@ -39,7 +39,7 @@ func (n *node) breakLink(now gate.Time, err error) {
 	if n.link.state != linkUp {
 		return
 	}
-	cfg.Gate.Epoch++ // what was confirmed before is not handed on (rule 8)
+	cfg.Gate.Epoch++ // what was confirmed before is not handed on (invariant: handoff-only-while-fresh)
 	n.setLink(linkShaky)
 	if n.link.probeAt = now; now-n.link.upAt >= reconnect.Steady {
 		n.link.tries = 0

@@ -50,7 +50,7 @@ func (l *loop) run() {
 		if l.turnYield.yield(now, l.deadlines.nearAt) {
 			now = l.clock.Now()
 		}
-		l.deadlines.wakeDue(now) // deadlines that are due come before mail (rule 19)
+		l.deadlines.wakeDue(now) // deadlines that are due come before mail (invariant: clock-counts-suspension)
 		mail = l.mail.take(mail)
 		l.turnYield.learn(now, len(mail.events))
 		for i, e := range mail.events {

@@ -36,7 +36,7 @@ func (b *batch) reset() {
 }
 
 // mailbox is where everybody leaves events for the loop. It is not bounded: bounds apply to new lock
-// requests alone, where they are made (rule 16). A put never blocks.
+// requests alone, where they are made (invariant: bounds-refuse-only-new-requests). A put never blocks.
 type mailbox struct {
 	wake chan struct{} // capacity 1: it says "look", not how many
 

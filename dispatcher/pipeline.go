@@ -19,7 +19,7 @@ type outbox struct {
 // many, 1,024 callers are two batches, and Redis and the callers wait for each other in turns.
 const maxBatch = 256
 
-// fill moves waiting commands that a connection of this class carries to a batch, renewals first (rule 15).
+// fill moves waiting commands that a connection of this class carries to a batch, renewals first (invariant: renewals-go-first).
 func (o *outbox) fill(batch []gate.Command, class redisconn.Class) []gate.Command {
 	for op := range o.commands {
 		queue := &o.commands[op]

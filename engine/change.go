@@ -96,5 +96,5 @@ func (p *pendingChange) Settle(out gate.Outcome) bool {
 
 // ended is called at the end of its context.
 func (p *pendingChange) ended(err error) {
-	p.promise.Settle(struct{}{}, p.failed(join2{ErrUncertain, err}))
+	p.promise.Settle(struct{}{}, p.unheard(err))
 }

@@ -52,9 +52,11 @@ func (c *composite) follow(h *Hold, i int, part *Hold) {
 
 // ended is called when a part of h has ended.
 func (c *composite) ended(h *Hold, i int, part *Hold) {
-	if c.alive() < c.need {
+	switch {
+	case h.ended.Load() != 0: // and so do all parts, perhaps thousands: none looks at the others
+	case c.alive() < c.need:
 		c.endParts(h, part.Err())
-	} else {
+	default:
 		c.setMissing(h, i, part, part.Err())
 	}
 }

@@ -187,6 +187,8 @@ func connecting(o *Options, err error) error {
 		hint, group = "check Redis.Sentinel.MasterSet: SENTINEL MASTERS lists the names", ErrRefused
 	case errors.Is(err, errSentinel):
 		hint, group = "set Redis.Sentinel.MasterSet to the name of the master", ErrRefused
+	case rediserr.IsAbsent(err) && strings.Contains(words, "SENTINEL"):
+		hint, group = "check Redis.Sentinel.MasterSet: with it the addresses are those of sentinels, and this is none", ErrRefused
 	case rediserr.IsAbsent(err):
 		hint, group = "the server does not have a command that the engine needs: "+rediserr.WhyAbsent, ErrRefused
 	case words != "":
@@ -205,11 +207,13 @@ func connecting(o *Options, err error) error {
 		if o.Redis.TLSConfig != nil {
 			hint += "; does it speak TLS there?"
 		}
+	case errors.As(err, new(*net.AddrError)):
+		hint, group = "set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", ErrNotSent
 	case errors.As(err, &dial) && dial.Op == "dial":
 		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
 	}
 	if hint != "" {
 		hint = " (" + hint + ")"
 	}
-	return fmt.Errorf("%w: connecting to %s: %w%s", group, where, err, hint)
+	return fmt.Errorf("%w: connecting to %s: %w%s", group, where, following{err}, hint)
 }

@@ -120,7 +120,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
 	loaded, err := e.reach(ctx, opts.Redis)
-	if err != nil {
+	if errors.Is(err, ErrInvalid) {
+		return nil, err
+	} else if err != nil {
 		return nil, connecting(&opts, err)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {

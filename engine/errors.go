@@ -86,20 +86,36 @@ var (
 var ErrClosed = errors.New("wheellock: engine closed")
 
 // errClosedHold is how a hold ends when its engine is closed.
-var errClosedHold = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+var errClosedHold error = &failure{"wheellock: lock lost while held: engine closed", join2{ErrLost, ErrClosed}}
 
 // HeldError is an [ErrHeld] with what is known of the owner. It Is ErrHeld; errors.As gives the fields.
 type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
+	kind kindIndex     // of what was asked for
 }
 
 // Error names the lock and the time that its lease has left.
 func (h *HeldError) Error() string {
-	if h.TTL < 0 {
-		return fmt.Sprintf("wheellock: %s is taken, and has no end that is known", quote(h.Name))
+	if h.kind.holds() && h.kind != permitsIndex {
+		return fmt.Sprintf("wheellock: %s is %s", quote(h.Name), h.words())
 	}
-	return fmt.Sprintf("wheellock: %s is held by another owner, lease ends in %v", quote(h.Name), h.TTL.Round(time.Millisecond))
+	return fmt.Sprintf("wheellock: %s: %s", quote(h.Name), h.words())
+}
+
+// words says what is known without the name.
+func (h *HeldError) words() string {
+	switch {
+	case h.kind == latchIndex:
+		return "it is not open"
+	case h.kind == semaphoreIndex, h.kind == permitsIndex && h.TTL < 0:
+		return "too few permits are free"
+	case h.kind == permitsIndex:
+		return fmt.Sprintf("too few permits are free, the next lease ends in %v", h.TTL.Round(time.Millisecond))
+	case h.TTL < 0:
+		return "held by another owner, without an end that is known"
+	}
+	return fmt.Sprintf("held by another owner, lease ends in %v", h.TTL.Round(time.Millisecond))
 }
 
 // Is makes a HeldError an ErrHeld.
@@ -127,7 +143,8 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 	words := wordsOf(out)
 	switch {
 	case out.Last == gate.Taken:
-		return &unmet{why, &HeldError{Name: o.name, TTL: out.TTL}, o.taken(out.TTL), o.wait}
+		held := o.held(out)
+		return &unmet{why, held, held.words(), o.wait}
 	case out.Last == gate.Down && words == "":
 		return &unmet{why, ErrUnavailable, "no answer from Redis", o.wait}
 	case out.Last == gate.Down:
@@ -137,19 +154,7 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 	return &unmet{why, last, described(last, words), o.wait}
 }
 
-func (o *operation) taken(ttl time.Duration) string {
-	switch {
-	case o.kind == latchIndex:
-		return "it is not open"
-	case o.kind == semaphoreIndex, o.kind == permitsIndex && ttl < 0:
-		return "too few permits are free"
-	case o.kind == permitsIndex:
-		return fmt.Sprintf("too few permits are free, the next lease ends in %v", ttl.Round(time.Millisecond))
-	case ttl < 0:
-		return "held by another owner, without an end that is known"
-	}
-	return fmt.Sprintf("held by another owner, lease ends in %v", ttl.Round(time.Millisecond))
-}
+func (o *operation) held(out gate.Outcome) *HeldError { return &HeldError{o.name, out.TTL, o.kind} }
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.
 func (h *handle) unmetAfter(why, last error, wait time.Duration) error {
@@ -200,6 +205,11 @@ func described(err error, words string) string {
 	return text + ": " + words
 }
 
+// unheard is the error of a call that was given up, because of over, before its answer came.
+func (o *operation) unheard(over error) error {
+	return &opError{doing: o.doing, name: o.name, err: join2{ErrUncertain, over}, words: over.Error()}
+}
+
 // trim removes this package's prefix from an error that follows another one.
 func trim(text string) string {
 	const prefix = "wheellock: "
@@ -208,6 +218,12 @@ func trim(text string) string {
 	}
 	return text
 }
+
+// following is an error without this package's prefix.
+type following struct{ error }
+
+func (f following) Error() string { return trim(f.error.Error()) }
+func (f following) Unwrap() error { return f.error }
 
 // quote makes a name fit for a log: names can be anything, and long.
 func quote(name string) string {
@@ -224,11 +240,8 @@ func invalid(format string, args ...any) error {
 
 // errorOf turns an outcome into the error of the contract.
 func errorOf(doing, name string, out gate.Outcome) error {
-	switch out.Why {
-	case gate.Granted:
+	if out.Why == gate.Granted {
 		return nil
-	case gate.Taken:
-		return &HeldError{Name: name, TTL: out.TTL}
 	}
 	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
 }
@@ -254,7 +267,7 @@ func (j join2) Error() string   { return j[0].Error() }
 func (j join2) Unwrap() []error { return j[:] }
 
 var sentinels = map[gate.Why]error{
-	gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
+	gate.Taken: ErrHeld, gate.Down: ErrNotSent, gate.Doubtful: ErrUncertain, gate.Refused: ErrRefused, gate.Foreign: ErrForeignKey,
 	gate.Lost: ErrLost, gate.TooLong: ErrMaxHold, gate.Unlocked: ErrUnlocked, gate.Closed: ErrClosed,
 	gate.Overloaded: ErrOverloaded, gate.Deadlock: ErrDeadlock, gate.NotReplicated: ErrNotReplicated, gate.TooLate: errTooLate,
 	gate.OtherKind:  fmt.Errorf("%w: the name is in use as another kind of lock", ErrInvalid),

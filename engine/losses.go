@@ -36,7 +36,7 @@ func (r *rationed) noteLoss(h *Hold, why gate.Why) {
 	}
 	now := h.e.clock.Now()
 	r.logger.Warn("wheellock: a lock was lost", "name", h.name, "kind", string(h.kind.text()),
-		"held", (now - h.since()).Round(time.Millisecond), "cause", lossOf(h, why, now))
+		"held", (now - h.since()).Round(100*time.Millisecond), "cause", lossOf(h, why, now))
 }
 
 // noteRisk logs that the renewal of a hold is overdue. It does not block. The loop calls it.

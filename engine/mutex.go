@@ -12,8 +12,8 @@ import (
 type Mutex struct{ handle }
 
 // Mutex returns the lock of a name. While engines wait for it, or for a FencedMutex, unlocks give it to them in turn, in the
-// order in which they came, but for one in 100 ms, which frees it. A caller that comes later does not pass them at any other time, and TryLock
-// takes the lock only if it is free.
+// order in which they came, but for one in 100 ms to 1.7 s, which frees it for clients of other libraries. A caller that comes later does not pass
+// them at any other time, and TryLock takes the lock only if it is free.
 //
 // A name has 1 to 1,024 bytes of any content. Calls fail with [ErrInvalid] for a name
 // that Redisson's rules give to a key of another lock, of any kind, such as "redisson_lock_token:{a}", the fencing

@@ -147,8 +147,8 @@ type Options struct {
 	// Observer is told of every grant, every failed call and the end of every hold. Default nil: nothing is observed,
 	// and nothing is paid for it.
 	Observer *Observer
-	// Logger gets records of broken links, refused rights and lost locks, never of single calls. A lost lock is a
-	// warning with its name, kind, how long it was held, and the cause; of more than ten in ten seconds the rest is one
+	// Logger gets records of broken links, refused rights, lost locks and panics of callbacks, never of single calls. A lost lock is a
+	// warning with its name, kind, how long it was held, to 0.1 s, and the cause; of more than ten in ten seconds the rest is one
 	// record with their number. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
 	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.

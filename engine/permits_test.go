@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // permitPool gives a semaphore of permits that are held its first permits.
@@ -260,6 +261,7 @@ func TestPermitWaiters(t *testing.T) {
 		if !errors.As(err, &held) || held.TTL != 10*time.Second {
 			b.Errorf("TryAcquire = %v, want ErrHeld for 10s", err)
 		}
+		testkit.Mentions(b, err, `wheellock: "pool": too few permits are free, the next lease ends in 10s`)
 	}))
 	t.Run("give up when their wait is over", spec(engine.Options{}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 1)

@@ -34,6 +34,9 @@ type QuorumLock struct{ several }
 
 // Quorum makes a lock on the majority of engines, which must be on different servers. It fails with [ErrInvalid] if
 // there is no engine, if one is nil, or if two are on the same server, as far as the servers tell.
+//
+// [Open] fails while its server is down. So that a process can start then, one engine of an odd number may be left out: a majority of
+// the others is one of all. Never leave out more, and not one of an even number: two majorities could miss each other.
 func Quorum(name string, engines ...*Engine) (*QuorumLock, error) {
 	return quorum(name, (*Engine).Mutex, engines)
 }

@@ -168,6 +168,26 @@ func TestQuorumIsLostWithTheMajority(t *testing.T) {
 	})
 }
 
+// A process that starts while a server is down has no engine there.
+func TestQuorumExcludesWhoLacksAServer(t *testing.T) {
+	t.Parallel()
+	onFleet(t, engine.Options{}, func(f *fleet) {
+		others := f.another()
+		others.engines = others.engines[:4]
+		for _, holders := range [][2]*fleet{{f, others}, {others, f}} {
+			f.servers[3].Stop()
+			h := testkit.MustLock(f.T, holders[0].lock()) // on a bare majority
+			f.servers[3].Start(&redisnet.Saved{})
+			time.Sleep(time.Second) // the engines connect again
+			if _, err := holders[1].lock().TryLock(f.T.Context()); !errors.Is(err, engine.ErrHeld) {
+				f.T.Errorf("TryLock: %v, want ErrHeld", err)
+			}
+			testkit.MustUnlock(f.T, h)
+			time.Sleep(time.Second)
+		}
+	})
+}
+
 func TestQuorumExcludes(t *testing.T) {
 	t.Parallel()
 	onFleet(t, engine.Options{}, func(f *fleet) {

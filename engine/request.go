@@ -180,6 +180,10 @@ func (o *operation) answer(out gate.Outcome, over error) error {
 		return o.failed(o.unmet(ErrWaitTimeout, out))
 	case gate.GaveUp:
 		return o.failed(o.unmet(over, out))
+	case gate.Taken:
+		return o.held(out)
+	case gate.Lost: // only an Adopt is answered so
+		return &opError{doing: o.doing, name: o.name, err: ErrLost, words: "nobody has it under that owner id"}
 	}
 	return errorOf(o.doing, o.name, out)
 }
@@ -195,7 +199,7 @@ func (o *operation) confirm(ctx context.Context, gone error, send func(gate.Sett
 		return 0, o.failed(gone)
 	}
 	if !c.wait(ctx) {
-		return 0, o.failed(join2{ErrUncertain, endedBy(ctx)})
+		return 0, o.unheard(endedBy(ctx))
 	}
 	answer, err := c.out.N, closedOr(o.doing, o.name, c.out, gone)
 	o.e.calls.put(c)

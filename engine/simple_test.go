@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // TestSimpleMutex: another library takes the lock by SET with NX, and frees it by DEL.
@@ -63,6 +64,8 @@ func TestSimpleMutex(t *testing.T) {
 		if !strings.Contains(err.Error(), "without an end that is known") {
 			b.Errorf("it does not say that the key has no TTL: %v", err)
 		}
+		_, err = b.SimpleMutex("job").TryLock(b.Context())
+		testkit.Mentions(b, err, `"job" is held by another owner, without an end that is known`)
 		freed, err := b.SimpleMutex("job").ForceUnlock(b.Context())
 		b.wantNil("ForceUnlock", err)
 		if !freed {

@@ -23,7 +23,9 @@ func TestSpecClose(t *testing.T) {
 		b.wantKeys()
 		for _, h := range holds {
 			b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
-			b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost, engine.ErrClosed)
+			err := h.Unlock(b.Context())
+			b.wantIs("Unlock", err, engine.ErrLost, engine.ErrClosed)
+			testkit.Mentions(b, err, ": lock lost while held: engine closed")
 			b.wantIs("UnlockAsync", testkit.ResultOf(h.UnlockAsync().Wait(b.Context())), engine.ErrClosed)
 		}
 		if took := time.Since(since); took != 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // mutexes are the kinds whose names can stay taken without a hold.
@@ -181,6 +182,7 @@ func TestSpecDetach(t *testing.T) {
 		}
 		_, err = of(b.Engine, "stock:7").Adopt(b.Context(), id)
 		b.wantIs("a second Adopt", err, engine.ErrLost)
+		testkit.Mentions(b, err, "lock lost while held: nobody has it under that owner id")
 		time.Sleep(manyLeases)
 		b.wantHeld(adopted)
 		b.wantNil("Unlock", adopted.Unlock(b.Context()))

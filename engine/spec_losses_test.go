@@ -77,7 +77,7 @@ func TestSpecLossesAreLogged(t *testing.T) {
 		b.wantIs("Err", h.Err(), engine.ErrLost)
 		time.Sleep(5 * time.Second)
 		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
-		b.wantLogged(log, 2, `name=a kind=mutex held=990ms cause="its fixed lease is over"`)
+		b.wantLogged(log, 2, `name=a kind=mutex held=1s cause="its fixed lease is over"`)
 	}))
 	t.Run("of MaxHold", specLogged(engine.Options{MaxHold: time.Minute}, func(b *bubble, log *lockedLog) {
 		b.lock(b.SpinMutex("a"))

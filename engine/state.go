@@ -22,7 +22,7 @@ type State struct {
 	OwnerID OwnerID       `json:"owner_id"`       // its parts; zero if it does not have the usual form
 	Count   int           `json:"count"`          // the owner's hold count in Redis: 1 for an engine's: its re-entries are counted in the process
 	TTL     time.Duration `json:"ttl"`            // what the lease has left; negative: the key has no TTL
-	Token   int64         `json:"token"`          // the last fencing token, if the lock is fenced
+	Token   int64         `json:"token"`          // of a fenced lock: no token that was given is higher; an engine takes 64 at once, for holds that follow without Redis
 	Kind    Kind          `json:"kind"`           // what the keys in Redis look like, see Inspect; empty: nothing, or nothing that is known
 	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 0.1 s; zero unless Ours
 }

@@ -43,3 +43,16 @@ func TestTheErrorOfAWaitHasTheWordsOfTheLastAnswer(t *testing.T) {
 		}
 	}
 }
+
+// Every outcome but a grant is an error with a text, whatever was asked: Detach is told by Taken that its Owner has got another hold.
+func TestEveryOutcomeIsAnError(t *testing.T) {
+	for why := gate.Granted + 1; why < gate.GaveUp; why++ {
+		if why == gate.TimedOut { // an answer of waits alone
+			continue
+		}
+		err := closedOr("detach", "stock:7", gate.Outcome{Why: why}, ErrClosed)
+		if text := trim(err.Error()); text == "" || errors.Is(err, ErrHeld) != (why == gate.Taken) {
+			t.Errorf("outcome %d: %v", why, err)
+		}
+	}
+}

@@ -1,49 +1,52 @@
--- line.lua: is put between prelude.lua and the scripts of locks for which waiting engines stand in line. What a line is.
+-- line.lua: the line of waiting engines. It is put between prelude.lua and the scripts of locks for which engines stand in line.
 --
--- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code>". A release takes
--- the first place out, gives the lock to its owner for GIFT, and publishes the code in its inbox, a channel that only this engine
--- listens to. An engine that cannot be given a lock has WOKEN in place of a code: it is told when the lock is free and its
--- place is the first. So a release concerns one engine, however many wait.
--- One that waits to read has READER: the readers before the first writer are told at once, and each that has begun to read tells the first
--- place if that is a reader's. An owner that ends in ":write" is the writer of a read-write lock.
--- Others wait without a place: clients of Redisson, which listen to the lock's channel, and whoever polls. Once in a turn a release frees the
--- lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A turn is a TURN; of a simple lock the release
--- says how long it is. The member SINCE, behind all places, says since when the lock was given and not freed, or of a simple lock until when it is
--- left to others.
+-- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code>". A release removes the first
+-- place, gives the lock to its owner for GIFT, and publishes the code in the engine's inbox, a channel that only this engine listens to. So
+-- a release concerns one engine, however many wait.
+--
+-- WOKEN in place of a code: the engine cannot be given the lock. It is told when the lock is free and its place is the first.
+-- READER in place of a code: it waits to read. The readers before the first writer are told at once, and each that has begun to read tells
+-- the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
+--
+-- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
+-- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
+-- simple lock says itself how long the turn is. The member SINCE, behind all places, has the time at which the turn began, or of a simple
+-- lock the time until which it is left to others.
 local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
 local STANDS = 60000 -- ms that a line lasts after its last question
-local TURN = 100 -- ms
+local TURN = 100 -- ms between two pauses for others, while some listen to the lock's channel
+local LONG = 1660 -- ms, while nobody does: a poller, which nobody sees, gets in by chance
 local DEAD = 1000 -- places of dead engines that one call removes from a line: 5 to 8 ms on 2 cores beside other work, 2026-11-26
 local STANDING = -8796093022208 -- -(2^43): a refusal that leaves a place, see codes.go
 local GIVEN = 1125899906842625 -- 2^50 + 1
 local PLACE = 4294967296 -- 2^32: a place in line, in a reply that counts listeners, too
 local READER, WOKEN, SINCE = '0', '1', 'since'
-local RUN = 32 -- readers that are told at once; so far into the line a reader looks for a writer before it
-local MANY = 17 -- fields of a lock: whose owners are more is not looked at
-local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is the time in ms behind this
+local RUN = 32 -- the most readers that are told at once, and how far into the line a reader looks for a writer
+local MANY = 17 -- a lock with more fields is not searched for outside owners
+local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is this plus a time in ms
 local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
--- first is the first place; nil: nobody stands in line. Then SINCE goes, too.
+-- first returns the first place, or nil. An empty line loses SINCE.
 local function first(line)
 	local text = call('ZRANGE', line, 0, 0)[1] -- an error has none
 	if text ~= SINCE then return text end
-	call('ZREM', line, SINCE) -- unchecked: it ends with the line
+	call('ZREM', line, SINCE) -- unchecked: SINCE ends with the line
 end
 
--- places counts them.
+-- places counts the places.
 local function places(line)
 	local n = call('ZCARD', line)
 	if type(n) == 'table' or n == 0 then return 0 end
 	return call('ZRANGE', line, -1, -1)[1] == SINCE and n - 1 or n
 end
 
--- waiting is a PLACE for each that stands in the line for a lock; line is the lock again if nobody can.
+-- waiting returns a PLACE for each place. line is the lock again if the lock has no line.
 local function waiting(lock, line)
 	return line == lock and 0 or PLACE * places(line)
 end
 
--- outside reports whether an owner of a lock may be no engine that gives it to the line. Engines have UUIDs of version 8, Redisson's
--- have 4.
+-- outside reports whether an owner of the lock may be another client than an engine. Engines have UUIDs of version 8, clients of Redisson of
+-- version 4.
 local function outside(lock)
 	local n = call('HLEN', lock)
 	local fields = type(n) == 'number' and n <= MANY and call('HGETALL', lock) or {}
@@ -54,19 +57,19 @@ local function outside(lock)
 	return #fields == 0
 end
 
--- read takes a place apart: its owner, its code, and the inbox of its engine, which is beside the lock's channel.
+-- read parses a place: it returns its owner, its code, and the inbox of its engine.
 local function read(place, channel)
 	local engine, number, code = string.match(place, '^([^: ]+):(%d+%S*) (%d+)$')
 	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
 end
 
--- gone takes out a place whose engine is dead, and answers the next one; nil: there is none.
+-- gone removes the first place, of a dead engine, and returns the next one, or nil.
 local function gone(line, place)
 	return call('ZREM', line, place) == 1 and first(line)
 end
 
--- overtake takes out the places before this one that are of dead engines, or older ones of the same engine. It answers the first that
--- stands then.
+-- overtake removes the places before this one that belong to dead engines or to the same engine, up to the first that does not. It returns the
+-- first place then.
 local function overtake(line, place, ahead, how, channel)
 	local _, _, own = read(place, channel)
 	for _ = 1, DEAD do
@@ -81,16 +84,16 @@ local function overtake(line, place, ahead, how, channel)
 	return ahead
 end
 
--- join puts a place at the end of the line, also if it stands, and reports whether it stands now; leads: it is the only one.
+-- join puts a place at the end of the line, or moves it there. It reports whether the place stands, and whether it is the only one.
 local function join(line, place)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
 	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
 	return type(call('ZADD', line, string.format('%.0f', math.floor(math.max(tonumber(at or 0), 0)) + 1), place)) == 'number', not at
 end
 
--- stand puts a place at the end of the line, unless it stands, and has the line last. It answers what is added to the refusal:
--- STANDING once; once more if the place is new; twice more if the place is the first and is to listen to the lock's channel, because
--- the lock's owner tells nobody else. 0: it has no place. A mutex needs to give no channel.
+-- stand puts a place at the end of the line, unless it stands already, and extends the line's TTL. It returns what is added to the refusal:
+-- STANDING; once more if the place is new; twice more if it is the first and its engine must listen to the lock's channel, because the lock's
+-- owner is no engine. 0: there is no place. A mutex may leave out the channel.
 local function stand(lock, line, owner, code, how, channel)
 	local place = owner .. ' ' .. (tonumber(code) < 0 and WOKEN or code)
 	local found, leads = call('ZSCORE', line, place), nil
@@ -108,13 +111,13 @@ local function stand(lock, line, owner, code, how, channel)
 		leads = alone
 	end
 	if call('PEXPIRE', line, STANDS) ~= 1 then
-		if not found then call('ZREM', line, place) end -- unchecked: who is given a lock in vain gives it back
+		if not found then call('ZREM', line, place) end -- unchecked: an engine that is given a lock in vain gives it back
 		return 0
 	end
 	return STANDING * (1 + (found and 0 or 1) + (leads and outside(lock) and 2 or 0))
 end
 
--- tell publishes a message to the first place, from this one on, whose engine is alive; if that is a reader's, also to the readers behind it.
+-- tell publishes a message to the first place, from this one on, that has a living engine; from a reader's place also to the readers behind it.
 local function tell(line, place, how, channel, message)
 	for _ = 1, DEAD do
 		if not place then return end
@@ -131,13 +134,12 @@ local function tell(line, place, how, channel, message)
 	end
 end
 
--- forget takes a place out, as it would be with and without a code, and answers 1 if it stood.
+-- forget removes the place of an owner, with its code or WOKEN, and answers 1 if it stood.
 local function forget(line, owner, code)
-	return call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: who is given a lock in vain gives it back
+	return call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: an engine that is given a lock in vain gives it back
 end
 
--- leave does that for an owner that has given up, and answers what forget does. The place behind the first one is then the first, and asks
--- what it is to do.
+-- leave does the same for an owner that has given up. If another place is the first then, it is told to ask.
 local function leave(line, owner, code, how, channel)
 	local led = first(line)
 	local left = forget(line, owner, code)
@@ -153,27 +155,27 @@ local function put(lock, owner)
 	return type(made) == 'number' and not bound(lock, GIFT, owner, 'mode')
 end
 
--- rotate puts a first place that is only told of a free lock at the end if it was told before: its engine may be stopped. A half in its
--- score says that it was told. It answers the place that is first then.
+-- rotate moves the first place to the end if it has no code and was told before: its engine may be stopped. A half in its score says that it
+-- was told. It returns the first place then.
 local function rotate(line, place)
 	local _, code = read(place, '')
 	local score = (code == WOKEN or code == READER) and tonumber(call('ZSCORE', line, place)) -- unchecked: without it the place stays
 	if not score then return place end
 	if score % 1 == 0 then
-		call('ZADD', line, 'XX', string.format('%.1f', score + 0.5), place) -- unchecked: then it is told once more
+		call('ZADD', line, 'XX', string.format('%.1f', score + 0.5), place) -- unchecked: without the half it is told once more
 		return place
 	end
 	return join(line, place) and first(line) or place
 end
 
--- withdraw takes a lock back from an owner that has not heard of it.
+-- withdraw takes a lock back from an owner that was not told of it.
 local function withdraw(lock, owner)
 	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
 end
 
--- give gives a free lock to the first place, from this one on, whose engine is alive, and reports whether it has. If not, that engine is
--- told that the lock is free: its place stands if it is only woken. An engine whose inbox nobody hears here may hear it at another node
--- of a cluster, so no code is published in vain, and it is told to ask again. A user who may not ask who listens gives nothing.
+-- give gives a free lock to the first place, from this one on, that has a living engine, and reports whether it has. If that place has no code,
+-- its engine is told that the lock is free, and the place stands. Without a subscriber at this node no code is published: the engine may
+-- listen at another node of the cluster, so it is told to ask. A user without the right to PUBSUB gives nothing.
 local function give(lock, line, place, how, channel)
 	for _ = 1, DEAD do
 		if not place then return false end
@@ -185,7 +187,7 @@ local function give(lock, line, place, how, channel)
 			tell(line, place, how, channel, FREE)
 			return false
 		end
-		local out = call('ZREM', line, place) == 1 -- before the code: none is published twice
+		local out = call('ZREM', line, place) == 1 -- first, so that no code is published twice
 		if lives and out and put(lock, owner) then
 			if publishCode(how, inbox, code) then return true end
 			withdraw(lock, owner)
@@ -197,58 +199,64 @@ local function give(lock, line, place, how, channel)
 	return false
 end
 
--- moment is the server's time in milliseconds; nil: this user may not ask for it. It raises no error: the lock has lost its owner by then,
--- and somebody must be told.
+-- moment returns the server's time in milliseconds, or nil if this user may not ask for it. It raises no error: the lock has lost its owner,
+-- and a waiter must be told.
 local function moment()
 	local now = call('TIME')
 	return now[1] and now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
--- endTurn has the next release begin a turn.
-local function endTurn(line)
-	call('ZREM', line, SINCE) -- unchecked: then the next release frees, too
+-- listened reports whether others may listen to the lock's channel. An engine does only while the lock's owner is none.
+local function listened(how, channel)
+	local heard, unsure = listeners(how, channel)
+	return heard > 0 or unsure
 end
 
--- handOver gives a lock that its owner has left to the first place in its line, or frees it, once in turn ms for others, with that message on
--- the channel if there is one. It answers GIVEN, or how many listeners were woken, with a PLACE for each that still stands in line; without a
--- message 1 in place of the listeners if the first place was told to ask at once. An owner that took the lock while its hash slot was open may
--- have its place still, at which nobody waits. Without the time nobody knows when a turn ends: then each release frees the lock.
+-- endTurn makes the next release begin a turn.
+local function endTurn(line)
+	call('ZREM', line, SINCE) -- unchecked: without it the next release frees the lock, too
+end
+
+-- handOver gives a lock that its owner has left to the first place in its line, or, when a turn is over, frees it for others and publishes the
+-- message, if there is one. turn, in ms, is nil but for simple locks. It answers GIVEN, or how many subscribers received the message and a
+-- PLACE for each place; without a message 1 in place of the subscribers if the first place was told to ask at once. The former owner may
+-- still have a place, at which nobody waits, if it took the lock while the hash slot was moving. Without the right to TIME each release frees
+-- the lock.
 local function handOver(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
-	turn = turn or TURN
 	local place = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
 	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
-	local lasts = not now and turn or since and now - since + BEHIND or 0 -- less than 0: the clock was put back
-	if lasts < 0 or lasts >= turn then
+	local lasts = not now and LONG or since and now - since + BEHIND or 0 -- below 0 if the clock was put back
+	if lasts < 0 or lasts >= (turn or LONG) or not turn and lasts >= TURN and listened(how, channel) then
 		endTurn(line, now, lasts)
 		tell(line, place, how, channel, PAUSE)
 	elseif call('EXISTS', lock) == 0 then
-		if not since then -- before the place goes: with its last member the line would go, and be made anew without a TTL
-			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: then the next release begins it
+		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
+			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
 		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
-		if not message and first(line) then return 1 + PLACE * places(line) end -- it is told, and pollers are not: the line's turn goes on
-		if not since then call('ZREM', line, SINCE) end -- unchecked: then the lock is freed once more
+		if not message and first(line) then return 1 + PLACE * places(line) end -- the first place was told, and pollers hear nothing: the turn goes on
+		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
 	end
 	local heard = publish(free, channel, message)
 	return heard < 0 and heard or heard + PLACE * places(line)
 end
 
--- warn tells the first place if owners are left that tell only those who listen to the lock's channel: it asks, and learns it.
+-- warn tells the first place to ask if an owner is left that is no engine: the answer says that it must listen to the lock's channel.
 local function warn(lock, line, how, channel)
 	if outside(lock) then tell(line, first(line), how, channel, FREE) end
 end
 
--- admit tells the readers before the first writer whose engine is alive that they may read.
+-- admit tells the readers before the first writer with a living engine that they may read.
 local function admit(line, how, channel)
 	local place = first(line)
 	local _, code, inbox = read(place or '', channel)
 	if code == READER or inbox and listeners(how, inbox) == 0 then tell(line, place, how, channel, FREE) end
 end
 
--- follow tells the first place, if it is a reader's, that it may read, too: one that leaves the line may not have been told with the others.
+-- follow tells the first place that it may read, too, if it is a reader's: it may not have been told with the others.
 local function follow(line, how, channel)
 	local place = first(line)
 	for _ = 1, DEAD do
@@ -258,8 +266,8 @@ local function follow(line, how, channel)
 	end
 end
 
--- passes reports whether a reader with that place, or without one, would pass a writer in line whose engine is alive. The place of a dead
--- writer goes, and the readers behind it may read: the first of them is told.
+-- passes reports whether a reader with that place, or without one, would pass a writer in line with a living engine. It removes the places of
+-- dead writers; then the first of the readers behind them is told that it may read.
 local function passes(line, own, how, channel)
 	local alive, cleared = false, false
 	for _, place in ipairs(call('ZRANGE', line, 0, RUN - 1)) do

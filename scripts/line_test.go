@@ -355,23 +355,32 @@ func TestLineOfAFencedMutex(t *testing.T) {
 	})
 }
 
-// Once in a TURN a release frees the lock, for others than engines, and tells the first to ask after a pause.
+// Once in a TURN, or if nobody listens to the lock's channel in a LONG, a release frees the lock for others than engines, and tells the first to
+// ask after a pause.
 // invariant: claim-counts-from-its-acquire
 func TestTurnsOfALine(t *testing.T) {
 	b := realBox(t)
 	for name, of := range map[string]struct {
-		since int64 // before now; -1: nothing was given
-		gives bool
+		since   int64 // before now; -1: nothing was given
+		unheard bool  // nobody listens to the channel
+		gives   bool
 	}{
-		"the first is given":                       {-1, true},
-		"the last of a turn":                       {99, true},
-		"none when the turn is over":               {100, false},
-		"none in a turn of a clock that goes back": {-2, false},
+		"the first is given":                       {-1, false, true},
+		"the last of a turn":                       {99, false, true},
+		"none when the turn is over":               {100, false, false},
+		"none in a turn of a clock that goes back": {-2, false, false},
+		"the last of a long turn":                  {1659, true, true},
+		"none when the long turn is over":          {1660, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := b.fresh(t)
 			standing(ann+":1", "1")(b)
-			heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
+			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
+			listeners, freed := 0, func() string { return "" }
+			if !of.unheard {
+				all := b.listen(channel)
+				listeners, freed = 1, func() string { return b.said(channel, all) }
+			}
 			b.asks(bob, 1, secret)
 			b.asks(cid, 1, secret)
 			score := int64(1<<52) + frozenNow - of.since
@@ -381,15 +390,15 @@ func TestTurnsOfALine(t *testing.T) {
 				score = 1<<52 + frozenNow
 			}
 			reply := b.eval(frozen(scripts.Release), lineNames[:2], "PUBLISH", ann+":1", channel)
-			said, freed := b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), b.said(channel, all)
+			said := b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard) + "/" + freed()
 			if of.gives {
 				b.want(reply, given)
-				b.want(said+"/"+freed, "77/", "the messages")
+				b.want(said, "77/", "the messages")
 				b.want(b.must("ZSCORE", lineNames[1], "since"), fmt.Sprint(score), "since")
 				return
 			}
-			b.want(reply, waiting(1, 2))
-			b.want(said+"/"+freed, "1/0", "the messages")
+			b.want(reply, waiting(int64(listeners), 2))
+			b.want(said, "1/"+strings.Repeat("0", listeners), "the messages")
 			b.want(b.must("ZCOUNT", lineNames[1], fmt.Sprint(int64(1<<52)), "+inf"), "0", "since")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 		})

@@ -1,7 +1,7 @@
--- release_rw.lua: end the holds of an owner of a read-write lock. By VERB release_read a reader's: if no living reader is left, the lock is
--- given to its line (line.lua) or the waiters are woken; or release_write a writer's: likewise, but if reads of its own stay, those that wait
--- to read are woken. By VERB release_read_from_line or release_write_from_line the owner's place in line is given up besides. Also frees a
--- foreign owner by its id (force-unlock).
+-- release_rw.lua: end the holds of an owner of a read-write lock. VERB release_read ends a reader's: if no living reader is left, the lock is
+-- given to its line (line.lua), or the waiters are woken. VERB release_write ends a writer's, likewise; if the writer still reads, waiting
+-- readers are woken. release_read_from_line and release_write_from_line also give up the owner's place in line. Force-unlock uses them with
+-- the id of another owner.
 --                 release_read (_from_line)                           release_write (_from_line)
 -- KEYS per name   lock, its line or the lock again, the key of the    lock, its line or the lock again
 --                 owner's first hold
@@ -9,7 +9,7 @@
 -- ARGV per name   owner, channel (, code of its place)                owner (with :write), channel (, code of its place)
 -- publish is PUBLISH, SPUBLISH or BOTH; declared is 1 if the script must not look at the keys of other readers, because the hash slot is
 -- migrating to this node or the engine keeps to declared keys, else 0.
--- reply per name: subscribers woken, >= 0, and a PLACE for each that stands in line, and 0 while other readers hold it; GIVEN to the
+-- reply per name: subscribers woken, >= 0, and a PLACE for each place in line, and 0 while other readers hold it; GIVEN to the
 --                 line; -1 not this owner's; -2 freed, but this user may not publish; a fault
 local reads, leaves = VERB == 'release_read' or VERB == 'release_read_from_line', VERB == 'release_read_from_line' or VERB == 'release_write_from_line'
 local declared, how = ARGV[2] == '1', ARGV[1]
@@ -26,7 +26,7 @@ return each(#KEYS / keys, function(i, there)
 	local count = call('HGET', lock, owner)
 	if type(count) == 'table' then return lostor(count, lock) end
 	if not count then return type(forgot) == 'table' and lostor(forgot, line) or -1 end -- nothing else here is a write
-	if there == 1 then line = nil end -- it was the lock
+	if there == 1 then line = nil end -- the one key was the lock
 	local fields = call('HLEN', lock)
 	if type(fields) == 'table' then return fault(fields, lock) end
 	local left = -3
@@ -38,19 +38,19 @@ return each(#KEYS / keys, function(i, there)
 	if last then gone = call('DEL', lock) else gone = call('HDEL', lock, owner) end
 	if gone ~= 1 then return fault(gone, lock) end
 	if reads then -- without the field in the lock the keys of its holds mean nothing, and they end by themselves
-		call('DEL', hold) -- unchecked: so it ends
-		for n = declared and 1 or tonumber(count) or 1, 2, -1 do -- those of Redisson's
-			call('DEL', holdkey(lock, owner, n)) -- unchecked: likewise; undeclared: unless the engine keeps to declared keys
+		call('DEL', hold) -- unchecked: it ends by itself
+		for n = declared and 1 or tonumber(count) or 1, 2, -1 do -- Redisson's readers have one for each hold
+			call('DEL', holdkey(lock, owner, n)) -- unchecked: as above; undeclared: unless the engine keeps to declared keys
 		end
 	end
 	local message = reads and '0' or '1'
 	if last then return line and handOver(lock, line, how, channel, owner, message) or publish(how, channel, message) end
 	if reads then
-		if left then call('PEXPIRE', lock, left) end -- unchecked: else it ends by its TTL, which is theirs at least
+		if left then call('PEXPIRE', lock, left) end -- unchecked: without it the lock lasts for its TTL, which is no shorter
 		if line then warn(lock, line, how, channel) end
 		return 0
 	end
-	call('HSET', lock, 'mode', 'read') -- unchecked: as a writer's the lock lets nobody in before it ends by its TTL
+	call('HSET', lock, 'mode', 'read') -- unchecked: without it the lock lets nobody in until its TTL ends
 	if line then admit(line, how, channel) end
 	return publish(how, channel, message)
 end)

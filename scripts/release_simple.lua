@@ -31,6 +31,6 @@ return each(n, function(i, there)
 	if reply then return type(left) == 'table' and lostor(left, line) or reply end -- nothing else here is a write
 	local freed = call('DEL', lock)
 	if freed ~= 1 then return fault(freed, lock) end
-	if there == 1 then line = nil end -- it was the lock
+	if there == 1 then line = nil end -- the one key was the lock
 	return line and handOver(lock, line, ARGV[1], channel, owner, nil, tonumber(turn)) or 0
 end)

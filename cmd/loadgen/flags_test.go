@@ -226,6 +226,13 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 			t.Errorf("the help says nothing of --%s", f.Name)
 		}
 	})
+	_, explained, _ := strings.Cut(help, "\n  --kind ")
+	explained, _, _ = strings.Cut(explained, "\n  --")
+	for _, kind := range load.Kinds {
+		if !strings.Contains(explained, " "+string(kind)) {
+			t.Errorf("the help says nothing of --kind %s", kind)
+		}
+	}
 	for _, word := range strings.Fields(help) {
 		if name, found := strings.CutPrefix(strings.Trim(word, ",.;:"), "--"); found && flags.Lookup(name) == nil {
 			t.Errorf("the help speaks of --%s, which there is not", name)

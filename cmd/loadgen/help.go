@@ -50,7 +50,8 @@ Who asks, and when
   --dispatchers N   of each engine, among which the names are shared out, 1
 
 What they ask for
-  --kind KIND       mutex, fair, fenced, spin: locks that exclude all others
+  --kind KIND       mutex, fair, fenced, spin, simple: locks that exclude all
+                    others
                     rw: a read-write lock
                     multi: two mutexes at once, of names that stand side by side
                     quorum: a lock on the majority of several servers

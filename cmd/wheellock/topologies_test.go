@@ -54,7 +54,9 @@ func TestEveryCommandOnEveryTopology(t *testing.T) {
 				ls.run(t)
 				return strings.Contains(ls.stdout.String(), " job\n") && strings.Contains(ls.stdout.String(), " scheduler\n")
 			})
-			call("lock", "--try", "job", "--", "true").want(t, 75, "held by another owner")
+			for _, wait := range []string{"--try", "--wait=1s"} {
+				call("lock", wait, "job", "--", "true").want(t, 75, "held by another owner", "; the owner is wheellock.test@")
+			}
 			call("show", "job").want(t, 0, "fenced lock", "127.0.0.1:", "hold count 1", "waiting    0 processes")
 			waiter := call("lock", "job", "--", "echo", "got it").begin(t)
 			redistest.Await(t, "a waiter", func() bool {

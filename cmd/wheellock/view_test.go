@@ -165,7 +165,7 @@ func TestShow(t *testing.T) {
 	if l := show(0, "fair", "fair lock", "place 1", "waiting    1 process\n"); len(l.Queue) != 1 || l.Queue[0].Identity == "" {
 		t.Errorf("%+v: want the process in the queue", l)
 	}
-	if l := show(0, "fenced", "fenced lock", " is the last", "hold count 1", "from 127.0.0.1:"); l.Token == 0 || l.Owners[0].Address == "" {
+	if l := show(0, "fenced", "fenced lock", " at most", "hold count 1", "from 127.0.0.1:"); l.Token == 0 || l.Owners[0].Address == "" {
 		t.Errorf("%+v: want a token, and an address", l)
 	}
 	show(0, "mutex", "mutex (or spin lock)")

@@ -113,7 +113,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	}
 	switch {
 	case l.flight != None:
-	case settled && (l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx)): // else a lease may or may not be in Redis (rule 4)
+	case settled && (l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx)): // else a lease may or may not be in Redis (invariant: released-owner-is-dead)
 	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx) || l.peek(now, fx):
 	default:
 		l.confirmAhead(now, fx)

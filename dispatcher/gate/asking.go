@@ -4,7 +4,8 @@ import "time"
 
 // What a Lock asks of Redis for its waiters, and how long they sleep after a refusal.
 
-// room reports whether w could have the name beside the leases of this process. A lease that is being released is settled first (rule 4).
+// room reports whether w could have the name beside the leases of this process. A lease that is being released is settled first
+// (invariant: released-owner-is-dead).
 func (l *Lock) room(w *Waiter) bool {
 	return !l.any(func(g *Lease) bool { return w.Write || g.write || g.phase != ours })
 }

@@ -323,19 +323,19 @@ func TestFencedClaimScenes(t *testing.T) {
 			again OOM
 			given 2`,
 		"what comes beside a code is no token": fencedClaimed + `
-			says -5063 1001 -7063            -> acquire in line 2 3s n 1002
+			told -5063 1001 -7063            -> acquire in line 2 3s n 1002
 			answer 6063                      -> b: granted until 2.97s, token 6000`,
 		"what earlier versions say is a hint": fencedClaimed + `
-			says -5063 6064                  -> acquire in line 2 3s n 1002
+			told -5063 6064                  -> acquire in line 2 3s n 1002
 			answer 6063                      -> b: granted until 2.97s, token 6000`,
 		"a code among many is lost as any message": fencedClaimed + `
-			says 77 77 77 77 1001            -> acquire in line 2 3s n 1002
-			says -5063 1001
+			told 77 77 77 77 1001            -> acquire in line 2 3s n 1002
+			told -5063 1001
 			answer 6063                      -> b: granted until 2.97s, token 6000`,
 		"a lock that was given when Redis refuses tokens": fencedClaimed + `
 			given 2                          -> acquire in line 2 3s n 1002
 			again OOM
-			says -5063 1001                  -> acquire in line 2 3s n 1002
+			told -5063 1001                  -> acquire in line 2 3s n 1002
 			again OOM
 			b waits-no-longer                -> b: gave up, last refused for now "OOM"; release from line 2 n 1002`,
 	} {

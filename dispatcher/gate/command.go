@@ -273,10 +273,8 @@ func (e *Effects) add(op Op) *Command {
 	return &sent[len(sent)-1]
 }
 
-// Rule 25: with Options.Replicas a grant or a renewal counts only if so many replicas acknowledge it. That is asked after the command ran.
-// If too few do, the command comes back as UnderReplicated: a grant is given back and asked for again, a renewal moves no deadline.
-
-// Unreplicated records that too few replicas acknowledged c. A refusal needs no replicas.
+// Unreplicated records that too few replicas acknowledged c, which was asked after it ran (invariant: replicas-acknowledge). A grant is then
+// given back and asked for again, a renewal moves no deadline, and a refusal needs no replicas.
 func (c *Command) Unreplicated() {
 	if gives := Operations[c.Op].gives; gives != nil && gives(c.Reply) && c.Result == Answered {
 		c.Result = UnderReplicated

@@ -21,7 +21,7 @@ type Entry struct {
 	Free    bool // no name has it at present
 
 	// The machine's.
-	flight Op   // the command in flight; None: there is none (rule 11: at most one)
+	flight Op   // the command in flight; None: there is none (invariant: one-command-per-name)
 	again  bool // a hint came that the next answer may be yes: after a refusal the machine asks at once
 	tries  retries
 }

@@ -88,7 +88,7 @@ func (f *fairQueue) dropChannel(w *Waiter, place uint64) {
 func (f *fairQueue) endPauses() { f.joinAt, f.leaveAt, f.stayTries, f.leaveTries = 0, 0, 0, 0 }
 
 // joinAnew gives up the places of all waiters from head on, and has them join again. It is called when the number of the first is that of
-// an owner that is being released. That number must not be used again (rule 4):
+// an owner that is being released. That number must not be used again (invariant: released-owner-is-dead):
 //
 //  1. The release gets no answer. A copy of it is on its way.
 //  2. The first waiter asks under the same number, and gets the lock.

@@ -31,8 +31,8 @@
 //
 // # Rules
 //
-// Three rules bind every machine (INVARIANTS.md has all): at most one command in flight for each name (11); an owner id is dead once its
-// release was sent (4); a loss is final (3).
+// Three rules bind every machine: at most one command in flight for each name; an owner id is dead once its release was sent; a loss is
+// final. INVARIANTS.md has all.
 package gate
 
 import "time"
@@ -65,6 +65,6 @@ const (
 	Again                         // it surely did not run, for a reason that will pass: LOADING, BUSY, ...
 	Denied                        // it surely did not run, for a reason that will not pass: NOAUTH, NOPERM, ...
 	Unknown                       // it left and got no answer: it may have run, or may still run
-	UnderReplicated               // it ran, but too few replicas acknowledged it (rule 25)
+	UnderReplicated               // it ran, but too few replicas acknowledged it (invariant: replicas-acknowledge)
 	Redirected                    // it surely did not run: another node serves the name. The dispatcher sends it there; no machine gets this
 )

@@ -178,8 +178,8 @@ func (l *Lock) forgetIdleOwners() {
 	}
 }
 
-// reenter grants w at once, or after a renewal, if its Owner has a living hold (rule 5). False: it has none. A reader that wants to write
-// would wait for itself, and gets Deadlock.
+// reenter grants w at once, or after a renewal, if its Owner has a living hold (invariant: reentry-needs-living-hold). False: it has none. A
+// reader that wants to write would wait for itself, and gets Deadlock.
 func (l *Lock) reenter(now Time, w *Waiter) bool {
 	in, writes := l.holdsOf(w.Owner)
 	if !in {
@@ -213,7 +213,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 	return true
 }
 
-// admitReentries grants the queued requests of Owners that have a living hold (rule 5).
+// admitReentries grants the queued requests of Owners that have a living hold (invariant: reentry-needs-living-hold).
 func (l *Lock) admitReentries(now Time) {
 	if l.contest.queue.owned == 0 {
 		return

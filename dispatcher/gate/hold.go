@@ -6,7 +6,7 @@ import (
 )
 
 // Ender is told once when a hold ends for another reason than its own Unlock. The hold's contexts must have ended when End returns, because
-// the key is freed only after that (rule 3).
+// the key is freed only after that (invariant: loss-is-final).
 type Ender interface{ End(Why) }
 
 // Hold is one grant to a caller, under one lease. Re-entry makes several holds of one lease.
@@ -92,5 +92,5 @@ func (h *Hold) extend(until Time, t *Tenure) {
 	h.follow(t)
 }
 
-// follow sets the hold's deadline after that of its lease has changed (rule 2: it is never later than that).
+// follow sets the hold's deadline after that of its lease has changed (invariant: hold-within-tenure).
 func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }

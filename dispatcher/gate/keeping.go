@@ -70,7 +70,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
 }
 
-// lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (rule 3).
+// lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (invariant: loss-is-final).
 func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 	l.endAll(g, why)
 	l.drop(now, g, ack)

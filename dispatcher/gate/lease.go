@@ -174,8 +174,8 @@ func (l *Lease) updateEnds(now Time, c *Command) {
 	}
 }
 
-// fresh is rule 8: for a while after a confirmation the lease may be handed on without asking Redis, unless something unusual was seen
-// since, or the link has broken.
+// fresh reports whether the lease may be handed on without asking Redis: for a while after a confirmation, unless something unusual was seen
+// since, or the link has broken (invariant: handoff-only-while-fresh).
 func (l *Lease) fresh(now Time, cfg *Config) bool {
 	return now < l.Deadline && now-l.Confirmed < cfg.HandoffTime && !l.Doubt && l.Epoch == cfg.Epoch
 }
@@ -188,7 +188,7 @@ func (l *Lease) fresh(now Time, cfg *Config) bool {
 //  1. The release leaves before the deadline. Its answer is lost.
 //  2. It is sent again. The owner is not there.
 //
-// Nothing else ends a lease before its deadline, so the first release did (rule 4).
+// Nothing else ends a lease before its deadline, so the first release did (invariant: released-owner-is-dead).
 func (l *Lease) released(c *Command) (why Why, gone bool) {
 	switch {
 	case c.Result != Answered:
@@ -207,7 +207,8 @@ func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 	return unreleasedOutcome(c, tries)
 }
 
-// orphan is the owner id of a lease that is gone, if an acquire of it may still arrive. It is released once more when none can (rule 12):
+// orphan is the owner id of a lease that is gone, if an acquire of it may still arrive. It is released once more when none can
+// (invariant: late-acquire-does-nothing):
 //
 //  1. An acquire gets no answer. A copy of it waits somewhere in the network.
 //  2. The acquire is sent again and granted. Later a release frees the lock.
@@ -293,7 +294,7 @@ func (l *Lease) downgradeDue() bool {
 func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
 // endDue ends the holds that are over by time. ended: there were some. over: the lease has no hold left, and is to be released. A lease
-// that ends by a fixed lease of its holds is released, and not left to its TTL (rule 1).
+// that ends by a fixed lease of its holds is released, and not left to its TTL (invariant: handoff-keeps-lease).
 func (l *Lease) endDue(now Time, stats *Stats) (ended, over bool) {
 	if now >= l.Deadline {
 		ended = l.holds != nil

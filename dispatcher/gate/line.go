@@ -21,9 +21,9 @@ import (
 // A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, is only
 // woken. It is told by a 0 when it is the first, and asks.
 //
-// Others wait outside the line: clients of Redisson, older versions of this library, whoever polls. As long as the owner is one of them the
-// answer to the first place says so, and that engine, and no other, listens to the name's channel besides. Once in 100 ms a release frees
-// the mutex for them in place of giving it.
+// Others wait outside the line: clients of Redisson, older versions of this library, pollers. As long as the owner is one of them the
+// answer to the first place says so, and that engine, and no other, listens to the name's channel, too. Now and then a release frees
+// the mutex for them in place of giving it. If one of them has it after the pause, they have a turn (turns.othersEnd).
 //
 // If an engine may not listen to its inbox, or gets no place, it listens to the name's channel like those outside.
 
@@ -113,6 +113,11 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 	return e.traits().polls // nobody will tell them
 }
 
+// waitsForInbox reports whether our place in line is told by the inbox, and is not to listen to the lock's channel.
+func (r *rivals) waitsForInbox() bool {
+	return r.claim.id != 0 && !r.listens && r.inbox.state == subscribed
+}
+
 // isInbox reports whether a channel is this engine's inbox.
 func (r *rivals) isInbox(channel string) bool {
 	return r.inbox.state != unsubscribed && channel == r.inbox.channel
@@ -123,7 +128,7 @@ func (l *Lock) pauseInLine() time.Duration {
 	if l.traits().polls {
 		return pollWindow
 	}
-	return l.cfg.listenerPause()
+	return max(blindPause, l.cfg.listenerPause())
 }
 
 // notified handles the messages in the inbox.
@@ -132,6 +137,9 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.leave(now, l.pauseInLine())
+			if !l.traits().polls {
+				r.turns.othersEnd = now + othersTurn
+			}
 		}
 		l.hinted()
 	}

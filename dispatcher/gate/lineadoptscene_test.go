@@ -58,7 +58,7 @@ func TestLineAdoptScenes(t *testing.T) {
 			answer 1                         -> c: granted until 3.96s
 			c unlocks                        -> release 3
 			answer waiting 0 2               -> c ok: granted
-			after 4ms                        -> acquire in line 2 3s n 1002`,
+			after 18ms                       -> acquire in line 2 3s n 1002`,
 		"a hold that is adopted in its own engine is released, but from no line": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s

@@ -48,8 +48,8 @@ func TestLineDoubtScenes(t *testing.T) {
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			given 2                          -> acquire in line 4 3s n 1004`,
-		"a code on the channel that all listen to is a hint": claimed + `
-			says 1002                        -> acquire in line 2 3s n 1002`,
+		"what is said on the channel that all listen to is not for a place": claimed + `
+			says 1002`,
 		"another owner who is forced off leaves the place as it is": claimed + `
 			force u:7 7                      -> release 7 u:7
 			answer not-mine                  -> force ok: lost; acquire in line 2 3s n 1002`,

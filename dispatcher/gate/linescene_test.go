@@ -27,23 +27,51 @@ func TestLineScenes(t *testing.T) {
 			answer stands 2s`,
 		"a 1 asks after a pause": claimed + `
 			told 1
-			after 1ms
+			after 15ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"others that are met after a pause have a turn, and hand the lock on in it": claimed + `
+			told 1
+			after 16ms                       -> acquire in line 2 3s n 1002
+			answer leads 2s                  -> subscribe redisson_lock__channel:{stock}
+			subscribed
+			says 0
+			after 15ms
+			says 0
+			after 15ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
+		"which ends": claimed + `
+			told 1
+			after 16ms                       -> acquire in line 2 3s n 1002
+			answer leads 2s                  -> subscribe redisson_lock__channel:{stock}
+			subscribed
+			after 16ms                       -> acquire in line 2 3s n 1002
+			answer leads 2s
+			after 60ms
+			says 0
+			after 7ms
+			after 1ms                        -> acquire in line 2 3s n 1002
+			answer leads 2s
+			says 0                           -> acquire in line 2 3s n 1002`,
+		"a place that is not to listen hears nothing on the channel": outside + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer stands 2s
+			says 0`,
 		"a 1 that comes while a question is on its way asks after the pause": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			told 1
 			answer stands 2s
-			after 2ms                        -> acquire in line 2 3s n 1002`,
+			after 15ms
+			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a 1 asks after two round trips, if these are longer": claimed + `
-			rtt 5ms
+			rtt 10ms
 			told 1
-			after 9ms
+			after 19ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a 1 beside a 0 asks at once": claimed + `
 			told 1 0                         -> acquire in line 2 3s n 1002`,
 		"a 1 that comes twice asks after a pause": claimed + `
 			told 1 1
-			after 2ms                        -> acquire in line 2 3s n 1002`,
+			after 16ms                       -> acquire in line 2 3s n 1002`,
 		"a code beside other messages": claimed + `
 			told 1 0 1002                    -> b: granted until 1.98s`,
 		"after many hints in vain each waits for longer": claimed + inVain(vainQuestions) + `
@@ -57,7 +85,7 @@ func TestLineScenes(t *testing.T) {
 			after 4ms                        -> acquire in line 2 3s n 1002
 			answer stands 1993ms
 			told 1
-			after 7ms
+			after 15ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a hint while the lock is ours is none": claimed + `
 			given 2                          -> b: granted until 1.98s
@@ -131,22 +159,22 @@ func TestLineScenes(t *testing.T) {
 			c locks lease 10s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
-			after 3ms
+			after 17ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"it is left to the first also by a caller that comes at once": claimed + `
 			given 2                          -> b: granted until 1.98s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			c locks lease 10s
-			after 3ms
+			after 17ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"it is left for four round trips, if these are longer": claimed + `
-			rtt 5ms
+			rtt 10ms
 			given 2                          -> b: granted until 1.98s
 			c locks lease 10s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
-			after 19ms
+			after 39ms
 			after 1ms                        -> acquire in line 3 10s n -1003`,
 		"a lock that was given away is asked for at once, at the end of the line": claimed + `
 			given 2                          -> b: granted until 1.98s

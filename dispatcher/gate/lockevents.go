@@ -18,7 +18,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		r.adopting = append(r.adopting, w)
 	case w.Owner != 0 && l.reenter(now, w):
 	case !w.Write && q.writers == 0 && l.join(now, w):
-	case w.Try && l.closedToTry(w.Write): // rule 10: TryLock never takes a handoff
+	case w.Try && l.closedToTry(w.Write): // invariant: trylock-takes-no-handoff
 		l.cfg.Answer(w, Outcome{Why: Taken, TTL: l.ttl(now)})
 	default:
 		switch {
@@ -148,7 +148,8 @@ func (l *Lock) freed(now Time, n int32) {
 		r.turns.met = now
 	}
 	r.own = false
-	if rw != nil || !have {
+	r.turns.noteMessage(now)
+	if (rw != nil || !have) && !r.waitsForInbox() {
 		l.hinted()
 	}
 	if rw != nil || have {
@@ -167,8 +168,8 @@ func (l *Lock) suspect(now, at Time) {
 	}
 }
 
-// Suspect asks Redis at once whether our leases are still there. Until the answer nothing is handed on, and no reader joins (rule 8). The
-// answer to a command that is on its way proves nothing:
+// Suspect asks Redis at once whether our leases are still there. Until the answer nothing is handed on, and no reader joins
+// (invariant: handoff-only-while-fresh). The answer to a command that is on its way proves nothing:
 //
 //  1. A renewal runs in Redis. Its answer is on its way.
 //  2. Another program deletes the key, and the message of that arrives here first.
@@ -189,6 +190,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 			l.askAgain()
 		}
 	case l.contest.subscribed(l.cfg, refusal):
+		r.turns.noteMessage(now)
 		l.askAgain()
 	}
 	l.advance(now, fx)

@@ -11,7 +11,7 @@ import (
 type Op uint8
 
 // The operations, in the order in which a batch carries them: first those that keep locks, then those that free them, then those that take
-// new ones (rule 15).
+// new ones (invariant: renewals-go-first).
 const (
 	None Op = iota
 	Renew
@@ -77,7 +77,7 @@ type Operation struct {
 	// its arguments, as the head of the script's file says. The keys of one name may lie apart while a hash slot moves.
 	Head, Keys, Args string
 
-	gives func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (rule 25)
+	gives func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (invariant: replicas-acknowledge)
 
 	does      effect
 	givesAway bool // a release that may give the lock to another engine; the reply says so
@@ -96,14 +96,14 @@ const (
 	downgrades               // it makes a writer a reader
 	adopts                   // it makes a fresh owner take the place of a detached one
 	acquires                 // it makes a fresh owner
-	releases                 // it removes the owner id, which is dead once the command was sent (rule 4)
+	releases                 // it removes the owner id, which is dead once the command was sent (invariant: released-owner-is-dead)
 	leaves                   // it gives up places in a fair queue
 	takes                    // it takes permits, or gets or gives up a place in line for them
 	counts                   // it counts the waiters
 	peeks                    // it looks whether the lock is free
 )
 
-// Releases reports whether the owner id is dead once the command was sent (rule 4).
+// Releases reports whether the owner id is dead once the command was sent (invariant: released-owner-is-dead).
 func (o *Operation) Releases() bool { return o.does == releases }
 
 // Ours reports whether the lock may be ours afterwards.

@@ -52,7 +52,7 @@ var Unanswered = Outcome{Why: Doubtful, ServerMessage: "there was no answer with
 
 // Settler is a caller that waits for an outcome.
 type Settler interface {
-	// Settle passes the outcome to the caller. It is called once, does not block (rule 18) and runs no code of users. False: the caller has
+	// Settle passes the outcome to the caller. It is called once, does not block (invariant: loop-never-waits) and runs no code of users. False: the caller has
 	// gone, and has nothing. A settled Waiter belongs to its caller, which may use it for another call: the loop must not look at it any
 	// more.
 	Settle(Outcome) bool

@@ -111,7 +111,7 @@ func (ps *permits) end(p *permit, ack Settler) {
 // lose ends a hold that its holder has not given back.
 func (ps *permits) lose(p *permit, why Why) {
 	ps.cfg.Stats.Lost.Inc()
-	p.h.By.End(why) // before its permits are freed (rule 3)
+	p.h.By.End(why) // before its permits are freed (invariant: loss-is-final)
 	ps.end(p, nil)
 }
 

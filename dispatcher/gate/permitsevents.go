@@ -35,7 +35,7 @@ func (ps *permits) free(c *Change) (done bool) {
 	return kept.N == 0
 }
 
-// Settle handles the answer for the permits of other engines. It ends the holds of this engine, and then frees all their permits (rule 3).
+// Settle handles the answer for the permits of other engines. It ends the holds of this engine, and then frees all their permits (invariant: loss-is-final).
 // It implements Settler.
 func (f *freeing) Settle(out Outcome) bool {
 	ps, all := f.ps, &jointAck{ack: f.ack}

@@ -125,7 +125,7 @@ func (l *Lock) need() time.Duration {
 // reads reports whether readers of this process have the name.
 func (l *Lock) reads() bool { return l.any(func(g *Lease) bool { return g.phase == ours && !g.write }) }
 
-// joinable is rule 8 for readers: they may join for a while after the lease was taken.
+// joinable reports whether readers may join: for a while after the lease was taken (invariant: handoff-only-while-fresh).
 func (l *Lease) joinable(now Time, cfg *Config) bool {
 	return l.phase == ours && !l.write && l.fresh(now, cfg)
 }

@@ -17,9 +17,9 @@ type Tenure struct {
 	Ends      Time   // when its TTL has surely run out in Redis, if no further command is sent for it
 	Epoch     uint32 // of the link over which it was confirmed
 	Watch     bool   // the watchdog renews it
-	Doubt     bool   // something unusual was seen since the last confirmation: it is not handed on (rule 8)
+	Doubt     bool   // something unusual was seen since the last confirmation: it is not handed on (invariant: handoff-only-while-fresh)
 	Resent    bool   // a release left before the deadline and got no answer
-	Stretched bool   // its TTL may be longer than Lease: it is not handed on (rule 1)
+	Stretched bool   // its TTL may be longer than Lease: it is not handed on (invariant: handoff-keeps-lease)
 }
 
 // overdue is the outcome of a grant with a lease that was over when the answer came.
@@ -40,7 +40,8 @@ func (t *Tenure) moveEnds(by Time, lease time.Duration) {
 	t.Stretched = t.Stretched || lease > t.Lease
 }
 
-// LateWindow is how long after it was sent an acquire may take the lock: after that the script refuses it, by the server's clock (rule 12).
+// LateWindow is how long after it was sent an acquire may take the lock: after that the script refuses it, by the server's clock
+// (invariant: late-acquire-does-nothing).
 // A link that takes longer counts as broken.
 const LateWindow = 2 * time.Second
 

@@ -17,6 +17,7 @@ func TestTimesAreThoseOfTheScripts(t *testing.T) {
 		time time.Duration
 	}{
 		{scripts.Release, "GIFT", giftTime},
+		{scripts.Release, "TURN", othersTurn},
 		{scripts.AcquireInLine, "STANDS", placeTime},
 		{scripts.FairAsk, "CLAIM", giftTime},
 		{scripts.ReleaseSimple, "REST", pollWindow},

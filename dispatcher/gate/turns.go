@@ -13,7 +13,8 @@ import "time"
 // they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll, each asks once in pollWindow. Where nobody is
 // known, blindPause lets a poller in by chance. No message shortens a pause.
 //
-// The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua).
+// The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua). Of
+// other lines the script knows it. After such a turn others that listen have one of their own, in which they hand the name on among themselves.
 const (
 	// longestTurn is how long a name is kept at most between two pauses. A poller that sleeps no longer than longestSpin gets in within the
 	// sum of longestTurn and pollWindow, which is less than a second.
@@ -31,23 +32,27 @@ const (
 	blindPause = 16 * time.Millisecond
 	// shortestPause is the least time in which a process that was told can ask.
 	shortestPause = 2 * time.Millisecond
+	// othersTurn is how long others that listen may hand a lock on among themselves after a turn of a line: as long as that turn was (TURN in
+	// scripts/line.lua), so that each side has half of the time while both want the lock.
+	othersTurn = 100 * time.Millisecond
 	// peekPause is between two looks during a pause for pollers, by which the process that waits for its end finds whether they come.
 	peekPause = 14 * time.Millisecond
 )
 
 // turns are the turns of a process that shares a name with others.
 type turns struct {
-	began    Time          // when this turn began; 0: there is none
-	handed   int32         // handoffs in this turn
-	listen   int32         // how many others listened to the name's channel, as Redis said last
-	standing bool          // engines stood in line, as the last confirmation of this turn said
-	freedAt  Time          // when this process last released the name
-	ends     Time          // when the pause ends in which the name is left to others; 0: there is none
-	until    Time          // until then readers beside others of this process leave the name to listeners
-	peekAt   Time          // when the next look may leave
-	met      Time          // when others were last met; 0: never
-	refused  Time          // since when others have been found after each pause; 0: they are not
-	had      time.Duration // how long they had been when this turn began
+	began     Time          // when this turn began; 0: there is none
+	handed    int32         // handoffs in this turn
+	listen    int32         // how many others listened to the name's channel, as Redis said last
+	standing  bool          // engines stood in line, as the last confirmation of this turn said
+	freedAt   Time          // when this process last released the name
+	ends      Time          // when the pause ends in which the name is left to others; 0: there is none
+	until     Time          // until then readers beside others of this process leave the name to listeners
+	othersEnd Time          // when the turn of others that listen ends, in which they hand the name on among themselves
+	peekAt    Time          // when the next look may leave
+	met       Time          // when others were last met; 0: never
+	refused   Time          // since when others have been found after each pause; 0: they are not
+	had       time.Duration // how long they had been when this turn began
 }
 
 // listenerPause is how long a name is left to those who were told at least.
@@ -110,6 +115,13 @@ func (t *turns) leave(now Time, pause time.Duration) {
 	t.began, t.ends, t.peekAt = 0, now+pause, now+peekPause
 }
 
+// noteMessage handles a message of others. In their turn this process asks only when they have left the name free for a while.
+func (t *turns) noteMessage(now Time) {
+	if now < t.othersEnd {
+		t.ends = min(now+blindPause, t.othersEnd)
+	}
+}
+
 // noteMet records that another owner has the name.
 func (t *turns) noteMet(now Time) {
 	t.met, t.began, t.ends = now, 0, 0
@@ -126,7 +138,7 @@ func (t *turns) noteOurs(now Time) {
 			t.had = now - t.refused
 		}
 	}
-	t.refused, t.ends, t.standing = 0, 0, false
+	t.refused, t.ends, t.othersEnd, t.standing = 0, 0, 0, false
 }
 
 // leave leaves the name to others for a pause.

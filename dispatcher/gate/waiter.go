@@ -70,7 +70,7 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 	return h
 }
 
-// fits reports whether w can have t as it stands in Redis, without a change of lease (rule 1).
+// fits reports whether w can have t as it stands in Redis, without a change of lease (invariant: handoff-keeps-lease).
 func (w *Waiter) fits(t *Tenure) bool {
 	return w.Watch && t.Watch && w.Lease == t.Lease && w.Least == 0 && !t.Stretched
 }

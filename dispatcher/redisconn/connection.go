@@ -231,7 +231,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 			c.fail(call, v)
 		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
 			c.calls = call.Split(c.calls, v.Doubts())
-		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // one of many is at fault: charged to nobody, sent singly (rule 14)
+		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // invariant: batch-error-charges-nobody
 			c.calls = call.Split(c.calls, "")
 		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one
 			call.Lineless = true
@@ -248,7 +248,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	return reload
 }
 
-// answered notes what a call that ran says about the node, and has what a wide one refused sent alone (rule 14).
+// answered notes what a call that ran says about the node, and has what a wide one refused sent alone (invariant: batch-error-charges-nobody).
 func (c *Connection) answered(call wire.Call) {
 	if call.Wide {
 		c.calls = call.Refused(c.calls, c.Batch)

@@ -13,7 +13,7 @@ type word func(*Writer, *gate.Command)
 // words are those in which gate.Operations says how calls are written.
 var words = map[string]word{
 	// At the head of a call.
-	"notAfter":    func(w *Writer, _ *gate.Command) { w.number(w.clock.NotAfter(w.sent)) }, // rule 12
+	"notAfter":    func(w *Writer, _ *gate.Command) { w.number(w.clock.NotAfter(w.sent)) }, // invariant: late-acquire-does-nothing
 	"leaveBy":     func(w *Writer, _ *gate.Command) { w.number(w.clock.NotAfter(w.leaveBy())) },
 	"publish":     func(w *Writer, _ *gate.Command) { w.string(w.settings.Publish) },
 	"quietly":     func(w *Writer, _ *gate.Command) { w.string("NONE") }, // nobody is woken

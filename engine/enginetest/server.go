@@ -72,7 +72,8 @@ func (s *Server) Lose(name string) {
 }
 
 // SetDown makes the server unreachable, or reachable again. It cuts all connections, and refuses new ones until the
-// server is up. The keys stay, and their leases run on.
+// server is up. The keys stay, and their leases run on. An engine tries again within a second; until then TryLock fails with
+// [engine.ErrNotSent], and Lock waits.
 func (s *Server) SetDown(down bool) {
 	s.mu.Lock()
 	s.down = down
@@ -88,8 +89,8 @@ func (s *Server) SetDown(down bool) {
 	}
 }
 
-// Keys returns the existing keys in order: those of the locks that are held, and nothing else if nothing was left
-// behind.
+// Keys returns the existing keys in order: those of the locks that are held, the counters of fenced locks, semaphores and latches, with a
+// receipt for up to a minute after a call, and nothing else if nothing was left behind.
 func (s *Server) Keys() []string {
 	s.advance()
 	return s.redis.Keys()

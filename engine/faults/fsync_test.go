@@ -27,7 +27,7 @@ func TestFsyncSaysAtOpenWhatItNeeds(t *testing.T) {
 		if err == nil {
 			e.Close()
 		}
-		if !errors.Is(err, engine.ErrInvalid) {
+		if !errors.Is(err, engine.ErrInvalid) || errors.Is(err, engine.ErrUnavailable) {
 			t.Fatalf("Open with Fsync %v: %v", within, err)
 		}
 		for _, text := range want {

@@ -52,6 +52,9 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	t.Run("without a server", func(t *testing.T) {
 		const addr = "127.0.0.1:1" // a port that was free a moment ago may be somebody's
 		mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrNotSent, addr, "redis-server running", "Options.Redis.InitAddress")
+		for _, addr := range []string{"127.0.0.1", "redis://127.0.0.1:1"} {
+			mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrNotSent, addr, "host:port", "ParseURL")
+		}
 	})
 	t.Run("with a server that is full", func(t *testing.T) {
 		server := redistest.Start(t)
@@ -70,7 +73,12 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 		}
 	})
 	t.Run("with something that is no Redis", func(t *testing.T) {
-		mustNotOpen(t, testkit.OptionsFor(notRedis(t)), engine.ErrUnavailable, "127.0.0.1")
+		mustNotOpen(t, testkit.OptionsFor(notRedis(t)), engine.ErrUnavailable, "127.0.0.1", ": the server broke the protocol")
+	})
+	t.Run("with a server in place of a sentinel", func(t *testing.T) {
+		opts := testkit.OptionsFor(redistest.Start(t).Addr())
+		opts.Redis.Sentinel.MasterSet = redistest.MasterName
+		mustNotOpen(t, opts, engine.ErrRefused, "check Redis.Sentinel.MasterSet", "sentinels")
 	})
 	t.Run("with a wrong URL", func(t *testing.T) {
 		for _, url := range []string{

@@ -2,6 +2,7 @@ package scale_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/wheellock/wheellock/engine"
@@ -45,4 +46,31 @@ func TestScaleOfAllocations(t *testing.T) {
 			t.Errorf("%v allocations, want at most %d", got, most)
 		}
 	})
+	t.Run("a MultiLock costs as much for each of many names as of few", func(t *testing.T) {
+		perName := func(names int) int {
+			all := make([]string, names)
+			for i := range all {
+				all[i] = testkit.Name24("together", i)
+			}
+			m, err := e.All(all...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testkit.MustUnlock(t, testkit.MustLock(t, m)) // pools and maps have grown
+			before := allocated()
+			testkit.MustUnlock(t, testkit.MustLock(t, m))
+			return int(allocated()-before) / names
+		}
+		few, many := perName(200), perName(4000)
+		if t.Logf("%d and %d bytes", few, many); many > 4*few {
+			t.Errorf("%d bytes for each of 4000 names, %d for each of 200", many, few)
+		}
+	})
+}
+
+// allocated is how many bytes this process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

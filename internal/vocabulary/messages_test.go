@@ -61,6 +61,8 @@ var unseen = map[string]string{
 	"for now":                "only errors.Is sees it",
 	"not answered in time":   "the cause of a context, which the engine looks for",
 	"... ...: ...":           "an error of this table, with the call and the name",
+	"...: ...":               "a HeldError, with the name",
+	"... is ...":             "a HeldError, with the name",
 	"election ...: ...":      "an error of this table, with the name",
 	"callback pool: ...":     "an error of the ants library about the options, which are checked before",
 	"callback panicked: ...": "the panic is the user's, and the text is its value",

@@ -5,6 +5,7 @@ import "strings"
 // hints are what the engine advises programs to do, and what people can do instead.
 var hints = strings.NewReplacer(
 	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
+	"set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", "check host and port in --redis",
 	"set Redis.Password", "put it into "+PasswordVariable+", REDISCLI_AUTH or a file for --password-file",
 	"set Redis.Sentinel.MasterSet to the name of the master", "add ?master_set=NAME to the URL",
 	"check Redis.Username and Redis.Password", "check the user and the password",

@@ -10,7 +10,7 @@ import (
 // fault is one thing that can go wrong. Its strike begins it, lets it last, and ends it.
 type fault struct {
 	name  string
-	rules string // the invariants that it tests, by their numbers in INVARIANTS.md
+	rules string // the invariants that it tests, by their numbers in docs/RELIABILITY.md
 	// strike breaks something and mends it again. False: there was nothing to break.
 	strike func(*strike) bool
 	// Allowed are errors that a caller may get because of it: of a call that asks once, of any call, of an unlock

@@ -8,7 +8,7 @@ var bugs = []Bug{
 			"	if freed == 1 and redis.call('HINCRBY', lock, owner, -1) == 0 then freed = call('HDEL', lock, owner) end"},
 	}},
 	{"no second question once the subscription is confirmed", []edit{
-		{"dispatcher/gate/lockevents.go", "refusal):\n		l.askAgain()\n", "refusal):\n"},
+		{"dispatcher/gate/lockevents.go", "noteMessage(now)\n		l.askAgain()\n", "noteMessage(now)\n"},
 		{"dispatcher/gate/line.go", "subscribed\n		return true\n", "subscribed\n"},
 	}},
 	{"a deadline that counts from the answer", []edit{
@@ -171,7 +171,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "string.gsub(code, '-', '')", "code"},
 	}},
 	{"a line without an end", []edit{
-		{"scripts/line.lua", "		if not since then -- before the place goes", "		if false then -- before the place goes"},
+		{"scripts/line.lua", "		if not since then -- before the place is removed", "		if false then -- before the place goes"},
 		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{

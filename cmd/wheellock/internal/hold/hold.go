@@ -105,7 +105,7 @@ func (s *settings) ended(env *cli.Env, token int64, o guard.Outcome) {
 	if o.Lost != nil {
 		e.Event, e.Error = "lost", o.Lost.Error()
 		if !env.JSON {
-			env.Note("lost %q, and ended the command: %v", s.name, o.Lost)
+			env.Note("lost %q, and ended the command", s.name)
 		}
 	}
 	env.Event(e)

@@ -136,24 +136,24 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 	if l.minHold > 0 {
 		options = append(options, engine.WithMinHold(l.minHold))
 	}
+	lock := m.Lock
 	if l.try {
-		h, err := m.TryLock(ctx, options...)
-		if errors.Is(err, engine.ErrHeld) {
-			if state, asked := m.Inspect(ctx); asked == nil && state.Locked {
-				err = fmt.Errorf("%w; the owner is %s", err, holderOf(ctx, e, state))
-			}
-		}
-		return h, err
-	}
-	if l.wait > 0 {
-		options = append(options, engine.WithWait(l.wait))
-	}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+		lock = m.TryLock
+	} else if term.IsTerminal(int(os.Stderr.Fd())) {
 		waiting, granted := context.WithCancel(ctx)
 		defer granted()
 		go l.waits(waiting, env, m, e)
 	}
-	return m.Lock(ctx, options...)
+	if l.wait > 0 {
+		options = append(options, engine.WithWait(l.wait))
+	}
+	h, err := lock(ctx, options...)
+	if errors.Is(err, engine.ErrHeld) {
+		if state, asked := m.Inspect(ctx); asked == nil && state.Locked {
+			err = fmt.Errorf("%w; the owner is %s", err, holderOf(ctx, e, state))
+		}
+	}
+	return h, err
 }
 
 // waits prints, after a second, the holder of the lock that is waited for. It asks until it knows the holder.

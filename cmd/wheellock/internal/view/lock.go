@@ -28,7 +28,7 @@ type Lock struct {
 	Owners  []Owner     `json:"owners,omitempty"`  // the readers of a read-write lock may be many: at most some hundred
 	Holders int64       `json:"holders"`           // how many owners, or permits that are held
 	Free    *int64      `json:"free,omitempty"`    // permits, or the number of a semaphore or latch
-	Token   int64       `json:"token,omitempty"`   // the last fencing token
+	Token   int64       `json:"token,omitempty"`   // no fencing token that was given is higher
 	Waiting *int64      `json:"waiting,omitempty"` // processes that wait for it; nil: ls does not ask, or may not
 	Queue   []Owner     `json:"queue,omitempty"`   // of a fair lock, or engines in line: the next one first, a thousand at most
 	Queued  int64       `json:"queued,omitempty"`  // how long the queue or the line is

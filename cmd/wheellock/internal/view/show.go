@@ -155,7 +155,7 @@ func (l *Lock) write(w io.Writer) {
 		line("", "%s", l.Renewal)
 	}
 	if l.Token > 0 {
-		line("token", "%d is the last", l.Token)
+		line("token", "%d at most", l.Token)
 	}
 	switch {
 	case l.Waiting == nil:
