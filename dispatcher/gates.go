@@ -16,7 +16,8 @@ type gates struct {
 	fx      gate.Effects
 }
 
-// entry finds the entry of a name, or makes it. Nil, and why: the name lives as another kind, or its alias lives (invariant: one-kind-per-name).
+// entry finds the entry of a name, or makes it. Nil, and why: the name lives as another kind, or its alias lives
+// (invariant: one-kind-per-name).
 func (g *gates) entry(name string, kind gate.Kind) (*gate.Entry, gate.Why) {
 	e := g.names.find(name)
 	switch {

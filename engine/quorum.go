@@ -222,8 +222,8 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 	}
 }
 
-// isAnswered reports whether the server of a lock answers, though not all links of its engine work: in a cluster another node may be down. The end of
-// the time for asking says nothing.
+// isAnswered reports whether the server of a lock answers, though not all links of its engine work: in a cluster another node may be down.
+// The end of the time for asking says nothing.
 func (c *compositeCall) isAnswered(server *Mutex) bool {
 	look, end := context.WithTimeout(c.asking, lookAfter)
 	defer end()

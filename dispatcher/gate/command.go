@@ -184,7 +184,7 @@ func (a Args) Take() TakeArgs {
 // something.
 func (t TakeArgs) leavesLine() bool { return t.Runs == "" && t.N == 0 && !t.Resent }
 
-// wanted is how many permits the first waiter wants for which the call asks.
+// wanted returns the permits that the first waiter of the call wants.
 func (t TakeArgs) wanted() int64 {
 	if t.Runs == "" {
 		return t.N
@@ -194,7 +194,7 @@ func (t TakeArgs) wanted() int64 {
 	return n
 }
 
-// takes is what a call for permits asks for; false: c is none.
+// takes returns the arguments of a call for permits; false: c is another command.
 func (c *Command) takes() (TakeArgs, bool) {
 	if Operations[c.Op].does != takes {
 		return TakeArgs{}, false
@@ -202,7 +202,7 @@ func (c *Command) takes() (TakeArgs, bool) {
 	return c.Args.Take(), true
 }
 
-// PermitsPlace is for how many permits a place of ours stands in line after the command; 0: none does.
+// PermitsPlace returns the permits of the place that the command leaves in line; 0: it leaves none.
 func (c *Command) PermitsPlace() int64 {
 	t, _ := c.takes()
 	return t.Place

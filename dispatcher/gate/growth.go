@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// growth is a re-entry or an extension that needs a longer lease than there is: it is granted only after a renewal was answered (invariant: hold-within-tenure).
+// growth is a re-entry or an extension that needs a longer lease than there is: it is granted only after a renewal was answered
+// (invariant: hold-within-tenure).
 type growth struct {
 	of    *Lease
 	w     *Waiter // a re-entry; else nil

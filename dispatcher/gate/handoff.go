@@ -30,7 +30,8 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	}
 }
 
-// fits reports whether w can have g as it stands in Redis (invariants: handoff-keeps-lease, readers-share-one-tenure), and whether a token is left.
+// fits reports whether w can have g as it stands in Redis (invariants: handoff-keeps-lease, readers-share-one-tenure), and whether a token is
+// left.
 func (l *Lock) fits(w *Waiter, g *Lease) bool {
 	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.any())
 }

@@ -77,7 +77,8 @@ type Operation struct {
 	// its arguments, as the head of the script's file says. The keys of one name may lie apart while a hash slot moves.
 	Head, Keys, Args string
 
-	gives func(scripts.Reply) bool // the replies after which a caller has something, or has it for longer; nil: none (invariant: replicas-acknowledge)
+	// The replies after which a caller has something, or has it for longer; nil: none (invariant: replicas-acknowledge).
+	gives func(scripts.Reply) bool
 
 	does      effect
 	givesAway bool // a release that may give the lock to another engine; the reply says so

@@ -33,7 +33,7 @@ const (
 	// shortestPause is the least time in which a process that was told can ask.
 	shortestPause = 2 * time.Millisecond
 	// othersTurn is how long others that listen may hand a lock on among themselves after a turn of a line: as long as that turn was (TURN in
-	// scripts/line.lua), so that each side has half of the time while both want the lock.
+	// scripts/line.lua).
 	othersTurn = 100 * time.Millisecond
 	// peekPause is between two looks during a pause for pollers, by which the process that waits for its end finds whether they come.
 	peekPause = 14 * time.Millisecond
@@ -150,7 +150,7 @@ func (l *Lock) leave(now Time, pause time.Duration) {
 
 // leaveAfter leaves the name to others if the turn of g, which was released, is over. That counts even if no caller waits here at this moment:
 // callers that soon come again have the name as much as those that wait. So turns beside pollers are remembered for as long. Where nobody has
-// competed here before, only those who listen are known.
+// competed here before, only listeners are known.
 func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	polls := l.traits().polls
 	if l.reads() || l.contest.rivals == &noRivals && (polls || listeners <= 0) {

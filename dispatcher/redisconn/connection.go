@@ -248,7 +248,8 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	return reload
 }
 
-// answered notes what a call that ran says about the node, and has what a wide one refused sent alone (invariant: batch-error-charges-nobody).
+// answered notes what a call that ran says about the node, and has what a wide one refused sent alone
+// (invariant: batch-error-charges-nobody).
 func (c *Connection) answered(call wire.Call) {
 	if call.Wide {
 		c.calls = call.Refused(c.calls, c.Batch)

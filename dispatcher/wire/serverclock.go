@@ -6,8 +6,8 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// ServerClock is what is known of a server's clock, for notAfter (invariant: late-acquire-does-nothing). A reading counts from when its answer was
-// read here, which is later than when the server read its clock: so the estimate is never ahead of the truth by more than
+// ServerClock is what is known of a server's clock, for notAfter (invariant: late-acquire-does-nothing). A reading counts
+// from when its answer was read here, which is later than when the server read its clock: so the estimate is never ahead of the truth by more than
 // the millisecond to which both are cut, and notAfter never later than that. A slow answer makes notAfter too early;
 // then the script refuses and tells its time, from which the clock learns. Any goroutine may use it.
 type ServerClock struct {

@@ -171,7 +171,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "string.gsub(code, '-', '')", "code"},
 	}},
 	{"a line without an end", []edit{
-		{"scripts/line.lua", "		if not since then -- before the place is removed", "		if false then -- before the place goes"},
+		{"scripts/line.lua", "		if not since then -- before the place is removed", "		if false then -- before the place is removed"},
 		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{
