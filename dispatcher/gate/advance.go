@@ -13,9 +13,9 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	l.endDue(now)
 	switch Operations[c.Op].does {
 	case counts:
-		l.countedWaiters(c)
+		l.contest.rivals.countedWaiters(c)
 	case peeks:
-		l.peeked(now, c)
+		l.ownRivals().turns.peeked(now, c)
 	case leaves:
 		l.contest.queue.fair.answeredLeave(now, c)
 	case adopts:
@@ -40,7 +40,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.renewed(now, g, c)
 		}
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.suspected {
 			g.suspected = false
 			g.suspect(max(now, l.contest.rivals.heedAt))
@@ -54,7 +54,7 @@ func (l *Lock) endDue(now Time) {
 	if s := &l.contest.rivals.stay; s.least > 0 {
 		s.count(now)
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if now >= g.Deadline {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
@@ -63,7 +63,7 @@ func (l *Lock) endDue(now Time) {
 		}
 		ended, over := g.endDue(now, l.cfg.Stats)
 		if ended {
-			l.forgetIdleOwners()
+			l.contest.forgetAllIdle()
 		}
 		if over {
 			l.drop(now, g, nil)
@@ -88,7 +88,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	if f != nil {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.phase == ours && g.holds == nil {
 			l.passOrDrop(now, g, fx)
 		}
@@ -99,7 +99,10 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		l.endForAdopter(now)
 	}
 	settled := true
-	for g := l.first(); g != nil && l.flight == None; g = l.after(g) {
+	for g := range l.leases {
+		if l.flight != None {
+			break
+		}
 		switch g.phase {
 		case ours:
 			l.renew(now, g, fx)
@@ -123,7 +126,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 // NextAlarm is when the machine must be woken if no event comes before.
 func (l *Lock) NextAlarm() Time {
 	r, at, settled := l.contest.rivals, Never, true
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if l.acks(g).ack != nil {
 			at = min(at, g.Deadline)
 		}
@@ -140,7 +143,7 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	at = min(at, l.lookAlarm(), l.peekAlarm())
+	at = min(at, l.contest.rivals.wanting.alarm(l.Kind), l.peekAlarm())
 	if f := l.contest.queue.fair; f != nil {
 		at = min(at, f.alarm(l))
 	}
@@ -166,5 +169,5 @@ func (l *Lock) alarm(g *Lease) Time {
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (l *Lock) Idle() bool {
 	f := l.contest.queue.fair
-	return l.flight == None && l.contest.queue.head == nil && l.first() == nil && l.contest.rivals.idle() && (f == nil || f.idle())
+	return l.flight == None && l.contest.queue.head == nil && l.vacant() && l.contest.rivals.idle() && (f == nil || f.idle())
 }

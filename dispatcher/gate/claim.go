@@ -112,7 +112,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+	if l.traits().fenced || !l.vacant() || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
 		l.again, l.contest.askAt = g.phase != ours && w != nil, now
 		return false
@@ -139,7 +139,7 @@ func (l *Lock) abandonClaim(now Time) {
 		return
 	}
 	if l.Kind.InLine() { // the place of a fair lock that is given up takes its claim along
-		op := l.releaseOp(cl.write, true)
+		op := l.ops(cl.write).releaseFromLine
 		l.contest.rivals.orphans.add(orphan{id: cl.id, op: op, inLine: true, at: now, ends: cl.ends})
 	}
 	cl.id = 0

@@ -73,9 +73,8 @@ func (k Kind) AppendOwner(b []byte, uuid, salt string, id uint64) []byte {
 // Machine is the state machine of one name. Each method of the first two groups is an event: it changes the state and adds to fx what is to
 // be done outside. Lockable, Wantable, Detachable, Forcible and Counting are what the machines of some kinds can do besides.
 type Machine interface {
-	Ask(now Time, w *Waiter, fx *Effects)     // a caller asks for the name
-	Abandon(now Time, w *Waiter, fx *Effects) // the waiter gives up: it gets GaveUp, unless it has its answer
-	Timeout(now Time, w *Waiter, fx *Effects) // the waiter's Until has passed: it gets TimedOut, unless it has its answer
+	Ask(now Time, w *Waiter, fx *Effects)              // a caller asks for the name
+	EndWait(now Time, w *Waiter, why Why, fx *Effects) // the waiter gives up (GaveUp), or its Until has passed (TimedOut)
 
 	Answer(now Time, c *Command, fx *Effects)                  // the command in flight came back
 	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name

@@ -64,7 +64,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	g.phase, g.Next = dead, now
 	l.contest.rivals.forgetClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
-		l.askFrom(now) // when the release is answered
+		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
 	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
@@ -79,7 +79,7 @@ func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 // endAll ends all holds of a lease for the reason why.
 func (l *Lock) endAll(g *Lease, why Why) {
 	g.endAll(l.cfg.Stats, why)
-	l.forgetIdleOwners()
+	l.contest.forgetAllIdle()
 }
 
 // vanished handles a lease that is not in Redis any more, as the answer c says.
@@ -94,7 +94,7 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 // forget records that nothing of a lease is in Redis any more.
 func (l *Lock) forget(now Time, g *Lease) {
 	g.phase = free
-	l.askFrom(now)
+	l.contest.askFrom(now)
 	l.contest.rivals.endStay()
 }
 
@@ -118,7 +118,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 		return
 	}
 	leaves := g.mayBeInLine()
-	c := l.send(l.releaseOp(g.write, leaves), g.ID, 0, fx)
+	c := l.send(l.ops(g.write).releaseOp(leaves), g.ID, 0, fx)
 	c.Args = l.releaseArgs(now, leaves, g.ID, "")
 	if f != nil {
 		f.addSuccessor(l, c)
@@ -160,12 +160,13 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
-		pause := l.pauseInLine()
+		pause := l.cfg.pauseInLine(l.traits().polls)
 		if c.Reply > 0 { // it was told to ask at once, also if it polls
 			pause = l.cfg.listenerPause()
 		}
-		l.leave(now, pause+l.cfg.listenerPause())
-		l.ownRivals().turns.peekAt = Never // the first in line looks
+		r := l.ownRivals()
+		r.leave(now, pause+l.cfg.listenerPause())
+		r.turns.peekAt = Never // the first in line looks
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0
 	default:

@@ -41,6 +41,14 @@ type traits struct {
 // ops are the operations about one lease; InLine: it gets a place in line if it is refused; FromLine: it gives up its place besides.
 type ops struct{ acquire, acquireInLine, renew, confirm, release, releaseFromLine, detach, adopt Op }
 
+// releaseOp is the operation that releases an owner. inLine: it may have a place in line, or get one.
+func (o *ops) releaseOp(inLine bool) Op {
+	if inLine {
+		return o.releaseFromLine
+	}
+	return o.release
+}
+
 // ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
 	k := l.traits()
@@ -89,28 +97,25 @@ func (l *Lock) putIdleContest() {
 	}
 }
 
-// first is the oldest lease; nil: there is none.
-func (l *Lock) first() *Lease {
+// leases yields the leases that are not free, the oldest first. The body may change them.
+func (l *Lock) leases(yield func(*Lease) bool) {
 	if rw := l.contest.rw; rw != nil {
-		return rw.first(&l.lease)
+		for g := rw.first(&l.lease); g != nil && yield(g); g = rw.after(g, &l.lease) {
+		}
+	} else if l.lease.phase != free {
+		yield(&l.lease)
 	}
-	if l.lease.phase == free {
-		return nil
-	}
-	return &l.lease
 }
 
-// after is the next lease after g, by age; nil: there is none. g itself may be free.
-func (l *Lock) after(g *Lease) *Lease {
-	if rw := l.contest.rw; rw != nil {
-		return rw.after(g, &l.lease)
-	}
-	return nil
+// vacant reports whether all leases are free.
+func (l *Lock) vacant() bool {
+	rw := l.contest.rw
+	return l.lease.phase == free && (rw == nil || rw.second.phase == free)
 }
 
 // leaseOf is the lease with this owner number; nil: there is none any more.
 func (l *Lock) leaseOf(id uint64) *Lease {
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.ID == id {
 			return g
 		}
@@ -120,7 +125,7 @@ func (l *Lock) leaseOf(id uint64) *Lease {
 
 // any reports whether is holds for one of the leases.
 func (l *Lock) any(is func(*Lease) bool) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if is(g) {
 			return true
 		}
@@ -152,17 +157,10 @@ func (l *Lock) askTries() *retries {
 	return &l.tries
 }
 
-// askFrom sets when the next question may leave. Without waiters and rivals there is nothing to set.
-func (l *Lock) askFrom(at Time) {
-	if l.contest != &noContest {
-		l.contest.askAt = at
-	}
-}
-
 // ttl is how long the name is taken: by the leases of this process, or by another owner as Redis said last.
 func (l *Lock) ttl(now Time) time.Duration {
 	at, held := Time(0), false
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.phase == ours {
 			at, held = max(at, g.Deadline), true
 		}
@@ -184,7 +182,7 @@ func (l *Lock) lastOutcome(now Time) Outcome {
 // Oldest is when the oldest living hold was granted.
 func (l *Lock) Oldest() Time {
 	oldest := Never
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		oldest = min(oldest, g.oldest())
 	}
 	return oldest
@@ -214,19 +212,11 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 	return orphan
 }
 
-// releaseOp is the operation that releases a writer or a reader. inLine: it may have a place in line, or get one.
-func (l *Lock) releaseOp(write, inLine bool) Op {
-	if inLine {
-		return l.ops(write).releaseFromLine
-	}
-	return l.ops(write).release
-}
-
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
 func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
 	if inLine {
-		a.Code = l.placeCode(id)
+		a.Code = l.cfg.placeCode(id)
 	}
 	if l.Kind == SimpleKind {
 		a.Turn = l.contest.rivals.turns.length(now, id)
@@ -237,7 +227,7 @@ func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args 
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
 func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
-		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.writer, g.mayBeInLine())))
+		l.ownRivals().orphans.add(g.orphan(l.ops(g.writer).releaseOp(g.mayBeInLine())))
 	}
 	g.Unsure = 0
 }

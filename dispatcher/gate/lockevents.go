@@ -24,7 +24,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.first() == nil && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
+		case q.lasting() == 0 && l.vacant() && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
 			l.contest.endPauses(now)
 		}
 		l.ownContest().queue.push(w)
@@ -32,15 +32,9 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Abandon ends the wait of a caller that gives up.
-func (l *Lock) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
-
-// Timeout ends the wait of a caller when its Until has passed.
-func (l *Lock) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
+// EndWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
 // left alone.
-func (l *Lock) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
 	if waited || r.growing.forget(w) || r.adopting.forget(w) {
@@ -81,7 +75,7 @@ func (l *Lock) ended(h *Hold) *Lease {
 	}
 	g := l.leaseOf(h.Tenure)
 	g.end(h, l.cfg.Stats)
-	l.forgetIdleOwner(h.owner())
+	l.contest.forgetIdle(h.owner())
 	return g
 }
 
@@ -162,7 +156,7 @@ func (l *Lock) hinted() { l.again = l.contest.queue.head != nil }
 
 // suspect makes Redis be asked whether our leases are there, at that time at the latest.
 func (l *Lock) suspect(now, at Time) {
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		g.suspected = l.flight != None
 		g.suspect(max(now, at))
 	}
@@ -220,7 +214,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 // endPauses ends the pauses before the next question and before releases.
 func (l *Lock) endPauses(now Time) {
 	l.contest.endPauses(now)
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.phase == dead {
 			g.Next = min(g.Next, now)
 		}
@@ -245,7 +239,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 		if claimed {
 			r.forgetClaim(id)
 		}
-		r.orphans.add(orphan{owner: owner, id: id, op: l.releaseOp(write, inLine), inLine: inLine, at: now, ack: ack})
+		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, at: now, ack: ack})
 	}
 	l.advance(now, fx)
 }
@@ -271,7 +265,7 @@ func (l *Lock) Close(now Time, fx *Effects) {
 		r.inbox.close()
 		r.keep, r.turns = Never, turns{}
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
+	for g := range l.leases {
 		if g.phase == ours {
 			l.lose(now, g, Closed, nil)
 		}

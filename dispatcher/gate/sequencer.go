@@ -180,14 +180,8 @@ func (s *Sequencer) forget(w *Waiter) (waited bool) {
 	return waited
 }
 
-// Abandon ends the wait of a caller that gives up.
-func (s *Sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
-
-// Timeout ends the wait of a caller when its Until has passed.
-func (s *Sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter. One that has its answer is left alone.
-func (s *Sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+// EndWait answers a waiter. One that has its answer is left alone.
+func (s *Sequencer) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if s.forget(w) {
 		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
 	}

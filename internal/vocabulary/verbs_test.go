@@ -22,11 +22,11 @@ const plainVerbs = `abandon add advance append apply arm assign await bind block
 
 // others are names that are no verbs, with the reason.
 var others = map[string]string{
+	"leases":  "an iterator, named for what it yields",
 	"At":      "stall.At marks a point in the code, and reads as one",
 	"Risk":    "an interface of gate: what happened to a hold",
 	"Wanted":  "an interface of gate: what happened to a hold",
 	"Message": "an event of gate.Machine",
-	"Timeout": "an event of gate.Machine",
 	"onEnd":   "on, for a function that is to be called then, as everywhere",
 }
 

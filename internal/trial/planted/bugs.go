@@ -26,7 +26,7 @@ var bugs = []Bug{
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.forgetIdleOwner(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
+		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.contest.forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
