@@ -107,7 +107,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.write, false))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.ops(g.write).release)\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -213,7 +213,7 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
+		{"dispatcher/gate/claim.go", "	if l.traits().fenced || !l.vacant()", "	if !l.vacant()"},
 		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
