@@ -6,7 +6,7 @@ import "time"
 // of a mutex is a writer: it excludes all others.
 //
 // Its events are in lockevents.go. Each event ends with advance (advance.go), which sends the next command that is due: an acquire for the
-// waiters (asking.go), a renewal or a release (keeping.go). granting.go grants a lease to waiters, handoff.go passes a lease without holds
+// waiters (asking.go), a renewal or a release (keeping.go). granting.go grants a lease to waiters, keeping.go also passes one without holds
 // to the next waiter, readwrite.go has what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
