@@ -40,7 +40,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.renewed(now, g, c)
 		}
 	}
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.suspected {
 			g.suspected = false
 			g.suspect(max(now, l.contest.rivals.heedAt))
@@ -54,7 +54,7 @@ func (l *Lock) endDue(now Time) {
 	if s := &l.contest.rivals.stay; s.least > 0 {
 		s.count(now)
 	}
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if now >= g.Deadline {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
@@ -88,7 +88,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	if f != nil {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours && g.holds == nil {
 			l.passOrDrop(now, g, fx)
 		}
@@ -99,10 +99,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		l.endForAdopter(now)
 	}
 	settled := true
-	for g := range l.leases {
-		if l.flight != None {
-			break
-		}
+	for g := l.first(); g != nil && l.flight == None; g = l.after(g) {
 		switch g.phase {
 		case ours:
 			l.renew(now, g, fx)
@@ -126,7 +123,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 // NextAlarm is when the machine must be woken if no event comes before.
 func (l *Lock) NextAlarm() Time {
 	r, at, settled := l.contest.rivals, Never, true
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if l.acks(g).ack != nil {
 			at = min(at, g.Deadline)
 		}
@@ -169,5 +166,5 @@ func (l *Lock) alarm(g *Lease) Time {
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (l *Lock) Idle() bool {
 	f := l.contest.queue.fair
-	return l.flight == None && l.contest.queue.head == nil && l.vacant() && l.contest.rivals.idle() && (f == nil || f.idle())
+	return l.flight == None && l.contest.queue.head == nil && l.first() == nil && l.contest.rivals.idle() && (f == nil || f.idle())
 }

@@ -112,7 +112,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	if l.traits().fenced || !l.vacant() || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
 		l.again, l.contest.askAt = g.phase != ours && w != nil, now
 		return false

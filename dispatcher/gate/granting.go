@@ -175,7 +175,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 		l.cfg.Answer(w, Outcome{Why: Deadlock})
 		return true
 	}
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase != ours || g.write && !g.downgradeDue() && !writes {
 			continue
 		}

@@ -97,25 +97,28 @@ func (l *Lock) putIdleContest() {
 	}
 }
 
-// leases yields the leases that are not free, the oldest first. The body may change them.
-func (l *Lock) leases(yield func(*Lease) bool) {
+// first is the oldest lease; nil: there is none.
+func (l *Lock) first() *Lease {
 	if rw := l.contest.rw; rw != nil {
-		for g := rw.first(&l.lease); g != nil && yield(g); g = rw.after(g, &l.lease) {
-		}
-	} else if l.lease.phase != free {
-		yield(&l.lease)
+		return rw.first(&l.lease)
 	}
+	if l.lease.phase == free {
+		return nil
+	}
+	return &l.lease
 }
 
-// vacant reports whether all leases are free.
-func (l *Lock) vacant() bool {
-	rw := l.contest.rw
-	return l.lease.phase == free && (rw == nil || rw.second.phase == free)
+// after is the next lease after g, by age; nil: there is none. g itself may be free.
+func (l *Lock) after(g *Lease) *Lease {
+	if rw := l.contest.rw; rw != nil {
+		return rw.after(g, &l.lease)
+	}
+	return nil
 }
 
 // leaseOf is the lease with this owner number; nil: there is none any more.
 func (l *Lock) leaseOf(id uint64) *Lease {
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.ID == id {
 			return g
 		}
@@ -125,7 +128,7 @@ func (l *Lock) leaseOf(id uint64) *Lease {
 
 // any reports whether is holds for one of the leases.
 func (l *Lock) any(is func(*Lease) bool) bool {
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if is(g) {
 			return true
 		}
@@ -160,7 +163,7 @@ func (l *Lock) askTries() *retries {
 // ttl is how long the name is taken: by the leases of this process, or by another owner as Redis said last.
 func (l *Lock) ttl(now Time) time.Duration {
 	at, held := Time(0), false
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours {
 			at, held = max(at, g.Deadline), true
 		}
@@ -182,7 +185,7 @@ func (l *Lock) lastOutcome(now Time) Outcome {
 // Oldest is when the oldest living hold was granted.
 func (l *Lock) Oldest() Time {
 	oldest := Never
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		oldest = min(oldest, g.oldest())
 	}
 	return oldest

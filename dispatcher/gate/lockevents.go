@@ -24,7 +24,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.vacant() && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
+		case q.lasting() == 0 && l.first() == nil && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
 			l.contest.endPauses(now)
 		}
 		l.ownContest().queue.push(w)
@@ -156,7 +156,7 @@ func (l *Lock) hinted() { l.again = l.contest.queue.head != nil }
 
 // suspect makes Redis be asked whether our leases are there, at that time at the latest.
 func (l *Lock) suspect(now, at Time) {
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		g.suspected = l.flight != None
 		g.suspect(max(now, at))
 	}
@@ -214,7 +214,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 // endPauses ends the pauses before the next question and before releases.
 func (l *Lock) endPauses(now Time) {
 	l.contest.endPauses(now)
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == dead {
 			g.Next = min(g.Next, now)
 		}
@@ -265,7 +265,7 @@ func (l *Lock) Close(now Time, fx *Effects) {
 		r.inbox.close()
 		r.keep, r.turns = Never, turns{}
 	}
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == ours {
 			l.lose(now, g, Closed, nil)
 		}

@@ -132,7 +132,7 @@ func (l *Lease) joinable(now Time, cfg *Config) bool {
 
 // join grants a reader a lease of readers, without asking Redis. False: none is joinable, or none lasts long enough.
 func (l *Lock) join(now Time, w *Waiter) bool {
-	for g := range l.leases {
+	for g := l.first(); g != nil; g = l.after(g) {
 		if g.joinable(now, l.cfg) && g.lasts(now, w) {
 			w.HandedOn = true
 			if l.admitOne(now, w, g) {
@@ -199,7 +199,7 @@ func (l *Lock) yields(now Time, w *Waiter) int64 {
 	switch in, _ := l.holdsOf(w.Owner); {
 	case w.Owner != 0 && in:
 		return YieldsToNobody
-	case l.vacant() || r.turns.listen > 0 && now >= r.turns.until && !r.turns.over(now, l.lease.ID):
+	case l.first() == nil || r.turns.listen > 0 && now >= r.turns.until && !r.turns.over(now, l.lease.ID):
 		return YieldsInLine
 	}
 	return r.ownSubscriptions()

@@ -22,7 +22,6 @@ const plainVerbs = `abandon add advance append apply arm assign await bind block
 
 // others are names that are no verbs, with the reason.
 var others = map[string]string{
-	"leases":  "an iterator, named for what it yields",
 	"At":      "stall.At marks a point in the code, and reads as one",
 	"Risk":    "an interface of gate: what happened to a hold",
 	"Wanted":  "an interface of gate: what happened to a hold",
