@@ -35,7 +35,7 @@ func (l *Lock) adopt(fx *Effects) bool {
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
-	l.send(l.ops(true).adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
 	return true
 }
 

@@ -228,7 +228,7 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	case w == nil || !l.fits(w, g) || !l.mayKeep(now):
 		l.drop(now, g, nil)
 	case l.flight == None: // else the answer to that command comes here again
-		l.send(l.ops(true).confirm, g.ID, g.Lease, fx)
+		l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
 	}
 }
 
@@ -245,7 +245,7 @@ func (l *Lock) confirmAhead(now Time, fx *Effects) {
 	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !w.Write || !w.fits(&g.Tenure) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
 		return
 	}
-	l.send(l.ops(true).confirm, g.ID, g.Lease, fx)
+	l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
 }
 
 // confirmed handles the answer to a confirmation: of a lease without a hold, of one that is handed on, or of one that readers want to join.
