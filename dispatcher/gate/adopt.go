@@ -26,9 +26,9 @@ func (l *Lock) endForAdopter(now Time) {
 }
 
 // adopt sends an Adopt for the first caller that wants to adopt the name.
-func (l *Lock) adopt(fx *Effects) bool {
-	if l.lease.phase != free || len(l.contest.rivals.adopting) == 0 {
-		return false
+func (l *Lock) adopt(fx *Effects) {
+	if l.flight != None || l.lease.phase != free || len(l.contest.rivals.adopting) == 0 {
+		return
 	}
 	w := l.contest.rivals.adopting[0]
 	l.again = false
@@ -36,7 +36,6 @@ func (l *Lock) adopt(fx *Effects) bool {
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
 	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
-	return true
 }
 
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.

@@ -82,7 +82,7 @@ func (l *Lock) advance(now Time, fx *Effects) {
 	l.putIdleContest()
 }
 
-// sendNext sends the next command of the name, if one is due and none is in flight.
+// sendNext sends the next command of the name, if one is due. What it calls does nothing while a command is in flight.
 func (l *Lock) sendNext(now Time, fx *Effects) {
 	f := l.contest.queue.fair
 	if f != nil {
@@ -111,13 +111,17 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		}
 		settled = settled && g.phase != asked && g.phase != dead
 	}
-	switch {
-	case l.flight != None:
-	case settled && (l.adopt(fx) || l.releaseOrphan(now, fx) || l.ask(now, fx)): // else a lease may or may not be in Redis (invariant: released-owner-is-dead)
-	case f != nil && f.stayInQueue(l, now, fx) || l.countWaiters(now, fx) || l.peek(now, fx):
-	default:
-		l.confirmAhead(now, fx)
+	if settled { // else a lease may or may not be in Redis (invariant: released-owner-is-dead)
+		l.adopt(fx)
+		l.releaseOrphan(now, fx)
+		l.ask(now, fx)
 	}
+	if f != nil {
+		f.stayInQueue(l, now, fx)
+	}
+	l.countWaiters(now, fx)
+	l.peek(now, fx)
+	l.confirmAhead(now, fx)
 }
 
 // NextAlarm is when the machine must be woken if no event comes before.

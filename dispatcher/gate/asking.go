@@ -11,13 +11,14 @@ func (l *Lock) room(w *Waiter) bool {
 }
 
 // ask sends the next acquire for the head of the queue, if it is time.
-func (l *Lock) ask(now Time, fx *Effects) bool {
+func (l *Lock) ask(now Time, fx *Effects) {
 	if f := l.contest.queue.fair; f != nil {
-		return l.lease.phase == free && f.askInQueue(l, now, fx)
+		f.askInQueue(l, now, fx)
+		return
 	}
 	w := l.contest.queue.head
-	if w == nil || now < l.contest.askTime(l.again) || !l.room(w) {
-		return false
+	if l.flight != None || w == nil || now < l.contest.askTime(l.again) || !l.room(w) {
+		return
 	}
 	l.again = false
 	g := &l.lease
@@ -25,7 +26,7 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 		rw.yields = l.yields(now, w)
 		if g = rw.fresh(&l.lease); g == nil {
 			l.askToJoin(now, fx)
-			return true
+			return
 		}
 	}
 	r := l.contest.rivals
@@ -41,7 +42,6 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 	g.ask(id, lease, w.Watch, w.Write)
 	g.inLine = inLine
 	l.sendAcquire(g, w.takes(lease), fx)
-	return true
 }
 
 // repeatAcquire sends an acquire again that got no answer, under the same owner id: the script does nothing if that owner has the lock. If

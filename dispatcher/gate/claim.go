@@ -114,7 +114,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	c, f := &r.claim, l.contest.queue.fair
 	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
-		l.again, l.contest.askAt = g.phase != ours && w != nil, now
+		l.contest.askAt = now
 		return false
 	}
 	acquire := Command{Lease: giftTime, Sent: c.sent, Epoch: c.epoch} // as if it were granted now

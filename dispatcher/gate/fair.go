@@ -12,10 +12,10 @@ import (
 
 // askInQueue sends a FairAsk: it asks for the lock for the first waiter, adds the waiters without a place to the queue, and renews the
 // liveness of this engine.
-func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
+func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) {
 	w := l.contest.queue.head
-	if w == nil || now < l.contest.askTime(l.again) && (f.toJoin == nil || now < f.joinAt) {
-		return false
+	if l.flight != None || l.lease.phase != free || w == nil || now < l.contest.askTime(l.again) && (f.toJoin == nil || now < f.joinAt) {
+		return
 	}
 	place := scripts.InQueue
 	switch w {
@@ -38,7 +38,6 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) bool {
 		args.Code = l.cfg.claimCode()
 	}
 	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
-	return true
 }
 
 // noteUnsure records for a new lease that a command without an answer may still take the lock for its owner.
@@ -49,13 +48,12 @@ func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 }
 
 // stayInQueue sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
-func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) bool {
-	if l.lease.phase != ours || l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
-		return false
+func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) {
+	if l.flight != None || l.lease.phase != ours || l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
+		return
 	}
 	first, n := f.joining(l.cfg)
 	l.send(FairAsk, 0, 0, fx).Args = FairAskArgs{Place: scripts.InQueue, First: first, Joining: n}.Args()
-	return true
 }
 
 // answeredInQueue handles the answer to a FairAsk. False: it granted the lock.
@@ -174,18 +172,18 @@ func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 }
 
 // leaveQueue sends a FairLeave for places that are to be given up, but not twice in a row while a question is due.
-func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) bool {
+func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) {
+	if l.flight != None {
+		return
+	}
 	if f.justLeft && l.lease.phase == free && l.contest.queue.head != nil && (l.again || now >= l.contest.askAt) {
 		f.justLeft = false
-		return false
+		return
 	}
 	if f.justLeft = f.takeLeaving(now); !f.justLeft {
-		return false
+		return
 	}
-	again := l.again
 	l.send(FairLeave, f.leavingNow.first, 0, fx).Args = FairLeaveArgs{f.leavingNow.n}.Args()
-	l.again = again // leaving asks nothing
-	return true
 }
 
 // subscribedInQueue handles the confirmation of one of our channels, which comes again after a reconnect, or its refusal.

@@ -187,19 +187,18 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 }
 
 // releaseOrphan sends the release of an orphan that is due, or gives up places in the queue of a fair lock.
-func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
-	if f := l.contest.queue.fair; f != nil && f.leaveQueue(l, now, fx) {
-		return true
+func (l *Lock) releaseOrphan(now Time, fx *Effects) {
+	if f := l.contest.queue.fair; f != nil {
+		f.leaveQueue(l, now, fx)
 	}
 	r := l.contest.rivals
 	o := r.orphans.due(now)
-	if o == nil {
-		return false
+	if l.flight != None || o == nil {
+		return
 	}
 	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(now, o.inLine, o.id, o.owner)
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
-	return true
 }
 
 // How a lease without holds passes to the next waiter of this process, without a new acquire.

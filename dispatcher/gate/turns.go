@@ -193,12 +193,10 @@ func (l *Lock) peekAlarm() Time {
 }
 
 // peek asks that, if it is time.
-func (l *Lock) peek(now Time, fx *Effects) bool {
-	if now < l.peekAlarm() {
-		return false
+func (l *Lock) peek(now Time, fx *Effects) {
+	if l.flight == None && now >= l.peekAlarm() {
+		l.send(Peek, 0, 0, fx)
 	}
-	l.send(Peek, 0, 0, fx)
-	return true
 }
 
 // peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.

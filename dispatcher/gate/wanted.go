@@ -67,14 +67,11 @@ func (l *Lock) notifyOfWaiters() {
 }
 
 // countWaiters asks Redis how many others wait, if it is time.
-func (l *Lock) countWaiters(now Time, fx *Effects) bool {
-	w := &l.contest.rivals.wanting
-	if now < w.alarm(l.Kind) {
-		return false
+func (l *Lock) countWaiters(now Time, fx *Effects) {
+	if w := &l.contest.rivals.wanting; l.flight == None && now >= w.alarm(l.Kind) {
+		w.lookAt = now + wantedPause
+		l.send(CountWaiters, 0, 0, fx)
 	}
-	w.lookAt = now + wantedPause
-	l.send(CountWaiters, 0, 0, fx)
-	return true
 }
 
 // countedWaiters handles the answer.
