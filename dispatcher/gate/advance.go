@@ -58,15 +58,12 @@ func (l *Lock) endDue(now Time) {
 		if now >= g.Deadline {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
-		if !g.isDue(now) {
-			continue
-		}
-		ended, over := g.endDue(now, l.cfg.Stats)
-		if ended {
+		if g.isDue(now) {
+			over := g.endDue(now, l.cfg.Stats)
 			l.contest.forgetAllIdle()
-		}
-		if over {
-			l.drop(now, g, nil)
+			if over {
+				l.drop(now, g, nil)
+			}
 		}
 	}
 }

@@ -126,7 +126,6 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	g.confirm(now, &acquire, l.cfg)
 	g.Next = now + giftRenewal
 	r.forgetClaim(c.id)
-	l.again = false
 	acquire.Lease = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)
 	return true

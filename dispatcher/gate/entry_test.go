@@ -15,3 +15,12 @@ func TestTheAlarmOfAnEntryLeadsToIt(t *testing.T) {
 		}
 	}
 }
+
+// The value of a simple lock cannot be guessed from what Redis shows of the engine.
+func TestTheOwnerOfASimpleLockHasASalt(t *testing.T) {
+	for kind, want := range map[Kind]string{MutexKind: "u:7", RWKind: "u:7", SimpleKind: "u:7:salt"} {
+		if is := string(kind.AppendOwner(nil, "u", "salt", 7)); is != want {
+			t.Errorf("%s: the owner is %q, want %q", kindNames[kind], is, want)
+		}
+	}
+}

@@ -19,14 +19,14 @@ func TestFairScenes(t *testing.T) {
 		"a release takes the lock for the next waiter": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks
-			c locks lease 500ms
+			c locks lease 5s
 			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 2
 			answer held 1s
 			a unlocks                        -> fair release 1 1s next 2
 			answer passed                    -> a ok: granted; b: granted until 990ms
-			b unlocks                        -> fair release 2 500ms next 3
-			answer passed                    -> b ok: granted; c: granted until 495ms
-			c until                          -> 495ms
+			b unlocks                        -> fair release 2 5s next 3
+			answer passed                    -> b ok: granted; c: granted until 4.95s
+			c until                          -> 4.95s
 			c unlocks                        -> fair release 3
 			answer 0                         -> c ok: granted
 			idle                             -> true`,

@@ -112,7 +112,6 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	case f != nil:
 		f.leaveReturning()
 	}
-	l.again = false
 	if stay := l.contest.rivals.stayFor(now); stay > 0 {
 		l.send(l.ops(g.write).detach, g.ID, stay, fx)
 		return

@@ -120,7 +120,6 @@ func (l *Lease) unrenewed(now Time, c *Command, tries *retries) {
 	if c.Result == NotSent {
 		l.Next = now + l.Lease/10 // LinkUp comes earlier
 	}
-	l.scheduleDowngrade()
 }
 
 // scheduleDowngrade makes a downgrade that is due go before the next renewal.
@@ -294,16 +293,14 @@ func (l *Lease) downgradeDue() bool {
 // isDue reports whether the end of a hold or of the lease may have come.
 func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
-// endDue ends the holds that are over by time. ended: there were some. over: the lease has no hold left, and is to be released. A lease
-// that ends by a fixed lease of its holds is released, and not left to its TTL (invariant: handoff-keeps-lease).
-func (l *Lease) endDue(now Time, stats *Stats) (ended, over bool) {
+// endDue ends the holds that are over by time. over: the lease has no hold left, and is to be released. A lease that ends by a fixed lease
+// of its holds is released, and not left to its TTL (invariant: handoff-keeps-lease).
+func (l *Lease) endDue(now Time, stats *Stats) (over bool) {
 	if now >= l.Deadline {
-		ended = l.holds != nil
 		l.endAll(stats, Lost)
-		return ended, true
+		return true
 	}
-	ended = l.endDueHolds(now, stats)
-	return ended, ended && l.holds == nil
+	return l.endDueHolds(now, stats) && l.holds == nil
 }
 
 // endDueHolds ends the holds that are over by their own time.

@@ -64,7 +64,7 @@ var traitsByKind = [...]traits{
 	MutexKind:  {write: mutexOps},
 	FencedKind: {write: ops{AcquireFenced, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}, fenced: true},
 	SpinKind:   {write: ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: ReleaseQuietly, detach: Detach, adopt: Adopt}, polls: true},
-	FairKind:   {write: ops{acquire: FairAsk, renew: Renew, confirm: Confirm, release: FairRelease, detach: Detach, adopt: Adopt}, fair: true},
+	FairKind:   {write: ops{renew: Renew, release: FairRelease, detach: Detach, adopt: Adopt}, fair: true}, // FairAsk acquires; the queue confirms
 	RWKind: {
 		write: ops{acquire: AcquireWrite, acquireInLine: AcquireWriteInLine, renew: RenewWrite, confirm: ConfirmWrite, release: ReleaseWrite, releaseFromLine: ReleaseWriteFromLine},
 		read:  ops{acquire: AcquireRead, acquireInLine: AcquireRead, renew: RenewRead, confirm: ConfirmRead, release: ReleaseRead, releaseFromLine: ReleaseReadFromLine},

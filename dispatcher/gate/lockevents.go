@@ -117,9 +117,8 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 		l.notified(now, news, fx)
 		return
 	}
-	claimed := false
 	if l.contest.rw == nil { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
-		if claimed = l.contest.queue.fair != nil && l.takeGift(now, news, fx); claimed {
+		if l.contest.queue.fair != nil && l.takeGift(now, news, fx) {
 			news.N--
 		}
 		news.N -= news.ones

@@ -93,13 +93,16 @@ func TestOthersListen(t *testing.T) {
 		a.callers[0].unlock()
 		a.expect(Confirm).answer()
 		a.expect(Release).answer()
+		met := &a.entry(stock).Machine.(*Lock).contest.rivals.turns.met
+		w.after(time.Millisecond)
 		a.listen() // our own
 		a.silent()
+		w.want(*met < a.now(), "our own message is not of others")
 		w.redis.take(stock, "java:2", time.Second)
 		w.redis.free(stock, "java:2")
 		a.listen()
 		a.silent()
-		w.want(a.entry(stock).Machine.(*Lock).contest.rivals.turns.met == a.now(), "others were met")
+		w.want(*met == a.now(), "others were met")
 		w.after(2 * a.cfg.RTT)
 		a.expect(Acquire).answer()
 		second.wantAnswer(Granted)

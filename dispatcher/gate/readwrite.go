@@ -88,7 +88,7 @@ func (l *Lock) askToJoin(now Time, fx *Effects) {
 		g = second
 	}
 	l.cfg.Stats.Attempts.Inc()
-	l.send(ConfirmRead, g.ID, max(l.contest.queue.longest(), l.keepLease(now, g)), fx)
+	l.send(l.ops(false).confirm, g.ID, max(l.contest.queue.longest(), l.keepLease(now, g)), fx)
 }
 
 // confirmedForReaders handles the answer that the lease stands.
