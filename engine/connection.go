@@ -81,7 +81,11 @@ func (o *Options) timeouts() error {
 	if r.ConnWriteTimeout == 0 {
 		r.ConnWriteTimeout = min(2*time.Second, budget*3/4)
 	}
-	if 2*r.Dialer.KeepAlive+r.ConnWriteTimeout > budget {
+	if min(r.Dialer.Timeout, r.Dialer.KeepAlive, r.ConnWriteTimeout) < 0 {
+		return invalid("Redis.Dialer.Timeout %v, Redis.Dialer.KeepAlive %v and Redis.ConnWriteTimeout %v: must not be negative",
+			r.Dialer.Timeout, r.Dialer.KeepAlive, r.ConnWriteTimeout)
+	}
+	if r.Dialer.KeepAlive > (budget-r.ConnWriteTimeout)/2 {
 		return invalid("Redis.Dialer.KeepAlive %v and Redis.ConnWriteTimeout %v: twice the first and the second together must not exceed a third of Lease, %v",
 			r.Dialer.KeepAlive, r.ConnWriteTimeout, budget)
 	}

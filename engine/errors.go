@@ -277,8 +277,8 @@ var sentinels = map[gate.Why]error{
 // endedBy returns the error of a context that has ended: it Is both its Err and its Cause.
 func endedBy(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == cause {
-		return err
+	if errors.Is(cause, err) { // and not ==, which panics for some errors of a user's context
+		return cause
 	}
 	return join2{cause, err}
 }

@@ -101,6 +101,19 @@ func TestPermits(t *testing.T) {
 		b.wantEnded(h, engine.ErrLost)
 		b.wantPermits(p, 1, 0)
 	}))
+	t.Run("are extended twice at a time", spec(engine.Options{}, func(b *bubble) {
+		p := b.permitPool(b.Engine, 1)
+		h := b.acquire(p, 1, engine.WithLease(10*time.Second))
+		b.redis.SetLatency(100 * time.Millisecond)
+		short := make(chan error, 1)
+		go func() { short <- h.Extend(b.Context(), 20*time.Second) }()
+		synctest.Wait() // its call is on its way
+		b.wantNil("Extend by an hour", h.Extend(b.Context(), time.Hour))
+		b.wantNil("Extend by 20s", <-short)
+		time.Sleep(time.Minute)
+		b.wantHeld(h)
+		b.wantPermits(p, 0, 1)
+	}))
 	t.Run("that are lost are told", spec(engine.Options{}, func(b *bubble) {
 		p := b.permitPool(b.Engine, 2)
 		h, kept := b.acquire(p, 1), b.acquire(p, 1)

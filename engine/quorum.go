@@ -265,8 +265,11 @@ func (c *compositeCall) passTurn(h *Hold) {
 // back. The end of ctx ends the questions until then and not afterwards: callers end their contexts when they have what they wanted, and the
 // hold would lack the servers that are later.
 func (c *compositeCall) askServers(known *answer) (h *Hold, place int, err error) {
-	began, n := time.Now(), len(c.lock.members)
-	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), silence(c.demand.lease))
+	began, n, patience := time.Now(), len(c.lock.members), silence(c.demand.lease)
+	if within := c.lock.e.answerTime(c.ctx); c.once && within > 0 {
+		patience = min(patience, within)
+	}
+	asking, stop := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 	undecided := context.AfterFunc(c.asking, stop)
 	answers := make(chan answer, n)
 	for i, l := range c.lock.members {

@@ -151,6 +151,19 @@ func TestSpecCancel(t *testing.T) {
 		b.unlock(h)
 		nothingIsLeft(b)
 	}))
+	t.Run("the error of a context may be one that cannot be compared", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		ctx := failsWithMany{b.Context(), make(chan struct{})}
+		waits := b.Mutex("stock:7").LockAsync(ctx)
+		close(ctx.done)
+		for _, err := range []error{testkit.ResultOf(waits.Wait(b.Context())), testkit.ResultOf(b.Mutex("stock:7").Lock(ctx))} {
+			if many := manyErrors(nil); !errors.As(err, &many) {
+				b.Errorf("%v, want the context's", err)
+			}
+		}
+		b.unlock(h)
+		nothingIsLeft(b)
+	}))
 	t.Run("100 requests of one context end together", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
@@ -165,6 +178,27 @@ func TestSpecCancel(t *testing.T) {
 		b.unlock(h)
 		nothingIsLeft(b)
 	}))
+}
+
+// failsWithMany is a context that ends with several errors at once.
+type failsWithMany struct {
+	context.Context
+	done chan struct{}
+}
+
+type manyErrors []error
+
+func (manyErrors) Error() string { return "many errors" }
+
+func (f failsWithMany) Done() <-chan struct{} { return f.done }
+
+func (f failsWithMany) Err() error {
+	select {
+	case <-f.done:
+		return manyErrors{context.Canceled}
+	default:
+		return nil
+	}
 }
 
 // endsUnheard is a context that ends without a word: its Done is not closed before the test is over, as that of a deadline whose

@@ -2,9 +2,12 @@ package engine_test
 
 import (
 	"math"
+	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit"
@@ -84,6 +87,11 @@ func TestSpecInvalid(t *testing.T) {
 			"negative Dispatchers":                {Dispatchers: -1},
 			"65 Dispatchers":                      {Dispatchers: 65},
 			"an unknown PubSub":                   {PubSub: 17},
+			"a negative time-out of dials":        {Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -1}}},
+			"a negative KeepAlive":                {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: -time.Hour}, ConnWriteTimeout: time.Minute}},
+			"a negative ConnWriteTimeout":         {Redis: rueidis.ClientOption{ConnWriteTimeout: -1}},
+			"the longest ConnWriteTimeout":        {Redis: rueidis.ClientOption{ConnWriteTimeout: math.MaxInt64}},
+			"the longest KeepAlive":               {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: math.MaxInt64}}},
 		} {
 			b := &bubble{T: t}
 			e, err := engine.Open(t.Context(), opts)

@@ -124,6 +124,20 @@ func TestSpecQuorumHasTheServersThatAnswerLate(t *testing.T) {
 	}
 }
 
+// A majority that does not answer keeps a TryLock without a deadline for no longer than AnswerTimeout.
+func TestSpecQuorumTryLockOfASilentMajority(t *testing.T) {
+	t.Parallel()
+	t.Run("ends", specQuorum(engine.Options{AnswerTimeout: 500 * time.Millisecond}, func(q *majority) {
+		q.slow(1, time.Hour)
+		q.slow(2, time.Hour)
+		began := time.Now()
+		q.wantIs("TryLock", testkit.ResultOf(q.lock.TryLock(context.Background())), engine.ErrUncertain)
+		if took := time.Since(began); took > 525*time.Millisecond {
+			q.Errorf("it took %v", took)
+		}
+	}))
+}
+
 // Of a call that ends before the majority has answered nothing is left, also where the answer comes later.
 //
 // invariant: quorum-counts-living-parts

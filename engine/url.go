@@ -30,14 +30,14 @@ func ParseURL(text string) (Options, error) {
 	if wrong != "" {
 		return Options{}, invalid("Redis URL: %s", wrong)
 	}
-	if parsed.TLSConfig == nil || parsed.Sentinel.MasterSet == "" {
+	private, wrong := sentinelTLS(query, parsed.TLSConfig != nil)
+	switch {
+	case wrong != "":
+		return Options{}, invalid("Redis URL: %s", wrong)
+	case parsed.TLSConfig == nil || parsed.Sentinel.MasterSet == "":
 		return Options{Redis: parsed}, nil
 	}
 	parsed.TLSConfig.ServerName = "" // that of the address which is dialled
-	private, err := sentinelTLS(query)
-	if err != nil {
-		return Options{}, err
-	}
 	if private {
 		parsed.Sentinel.TLSConfig = parsed.TLSConfig // the same: both trust the same servers
 	}
@@ -80,16 +80,20 @@ func parametersOf(text string) (query url.Values, wrong string) {
 	return query, ""
 }
 
-// sentinelTLS reports whether the sentinels of a URL with these parameters are to be asked by TLS.
-func sentinelTLS(query url.Values) (bool, error) {
+// sentinelTLS reports whether the sentinels of a URL with these parameters are to be asked by TLS, as the servers are, and what is wrong
+// with that.
+func sentinelTLS(query url.Values, servers bool) (private bool, wrong string) {
 	if !query.Has("sentinel_tls") {
-		return true, nil
+		return servers, ""
 	}
-	private, err := strconv.ParseBool(query.Get("sentinel_tls"))
-	if err != nil {
-		return false, invalid("Redis URL: sentinel_tls must be true or false")
+	switch private, err := strconv.ParseBool(query.Get("sentinel_tls")); {
+	case err != nil:
+		return false, "sentinel_tls must be true or false"
+	case private && !servers:
+		return false, "sentinel_tls=true needs rediss://"
+	default:
+		return private, ""
 	}
-	return private, nil
 }
 
 // schemes are those of rueidis.ParseURL.

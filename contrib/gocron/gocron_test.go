@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/elect"
+	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 
@@ -128,6 +130,39 @@ func TestOneRunAPeriod(t *testing.T) {
 	leavesOut(0) // it is back
 	runs(0)
 	leavesOut(1)
+}
+
+// A second scheduler that is late by just about MinHold, so that the job becomes free while it asks, leaves the run out too.
+func TestALateSchedulerRunsNothingTwiceAtTheEndOfMinHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const minHold = 500 * time.Millisecond
+		e, redis := enginetest.New(t, engine.Options{})
+		first, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: minHold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: minHold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // sleeps: in virtual time; the run comes later than the lockers
+		run, err := first.Lock(t.Context(), "report")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		redis.SetLatency(20 * time.Millisecond)
+		time.Sleep(minHold - 30*time.Millisecond) // sleeps: in virtual time; the first question arrives before the end, the second behind it
+		if _, err := late.Lock(t.Context(), "report"); !errors.Is(err, engine.ErrHeld) {
+			t.Errorf("Lock: %v, want ErrHeld", err)
+		}
+		if _, err := late.Lock(t.Context(), "report"); err != nil { // of the next period
+			t.Error(err)
+		}
+	})
 }
 
 // awaitFree waits until the job is free, of which the fencing counter stays.

@@ -83,7 +83,10 @@ func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.Token > l.see(job, before.Token) && !before.Locked {
+	switch ran := before.Token > l.see(job, before.Token); {
+	case ran && before.Locked: // it may be free by the time of a TryLock, which would then get the same run once more
+		return nil, &engine.HeldError{Name: m.Name(), TTL: before.TTL}
+	case ran:
 		return nil, ErrRan
 	}
 	hold, err := m.TryLock(ctx, l.how...)

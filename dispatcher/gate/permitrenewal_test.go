@@ -24,8 +24,8 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 		}
 	}
 	m := &permits{sent: now, renewAt: Never, endAt: Never}
-	p := &permit{h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true}, extend: time.Minute}
-	if m.renewed(p); p.Deadline != now+time.Minute-margin(time.Minute) {
+	p := &permit{h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true, Next: Never}, extend: time.Minute}
+	if m.confirm(renewed{p, time.Minute}); p.Deadline != now+time.Minute-margin(time.Minute) {
 		t.Errorf("extended by a minute it ends after %v", p.Deadline-now)
 	}
 }

@@ -57,13 +57,14 @@ func TestPermitScenes(t *testing.T) {
 			a extends 900ms
 			a extends 700ms
 			after 5ms
-			answer 1                         -> a ok: granted until 891ms; a ok: granted until 891ms; a ok: granted until 891ms
-			a until                          -> 891ms
-			a until                          -> 891ms
-			a extends 100ms                  -> permit renew 3 1,1,100; 300ms
-			answer 1                         -> a ok: granted until 891ms
-			a until                          -> 891ms
-			after 1s                         -> (881ms) a ends: lost; permit free 4 next 1 n 1
+			answer 1                         -> permit renew 3 1,1,900; 300ms
+			a until                          -> 495ms
+			answer 1                         -> a ok: granted until 901ms; a ok: granted until 901ms; a ok: granted until 901ms
+			a until                          -> 901ms
+			a extends 100ms                  -> permit renew 4 1,1,100; 300ms
+			answer 1                         -> a ok: granted until 901ms
+			a until                          -> 901ms
+			after 1s                         -> (891ms) a ends: lost; permit free 5 next 1 n 1
 			answer 1
 			idle                             -> true`,
 		"an extension that was not answered is asked for again": `
@@ -73,14 +74,16 @@ func TestPermitScenes(t *testing.T) {
 			lost
 			a extends 3s
 			after 20ms                       -> (18ms) permit renew 2 1,1,2000; 900ms
-			answer 1                         -> a ok: granted until 2.988s; a ok: granted until 2.988s
+			answer 1                         -> permit renew 3 1,1,3000; 900ms
+			a until                          -> 1.998s
+			answer 1                         -> a ok: granted until 2.99s; a ok: granted until 2.99s
 			after 1s
-			a until                          -> 2.988s
-			a extends 5s                     -> permit renew 3 1,1,5000; 900ms
+			a until                          -> 2.99s
+			a extends 5s                     -> permit renew 4 1,1,5000; 900ms
 			denied NOPERM                    -> a ok: refused "NOPERM"
-			a until                          -> 2.988s
-			after 10s                        -> (18ms) permit renew 4 1,1,1; 900ms; (1.968s) a ends: lost
-			answer 1                         -> permit free 5 next 1 n 1
+			a until                          -> 2.99s
+			after 10s                        -> (20ms) permit renew 5 1,1,1; 900ms; (1.97s) a ends: lost
+			answer 1                         -> permit free 6 next 1 n 1
 			idle                             -> false`,
 		"an extension of a hold that is gone": `
 			a locks lease 900ms              -> permit take 1 900ms n 1
@@ -101,12 +104,13 @@ func TestPermitScenes(t *testing.T) {
 			not-sent
 			after 50ms
 			link-up                          -> permit renew 2 1,1,1000; 1s
+			answer 1                         -> permit renew 3 1,1,1000; 1s
 			answer 1
 			a until                          -> 1.434s
-			after 335ms                      -> (333ms) permit renew 3 1,1,1000; 1s
+			after 335ms                      -> (333ms) permit renew 4 1,1,1000; 1s
 			lost
-			after 800ms                      -> (20ms) permit renew 3 1,1,1000; 1s; (655ms) a ends: lost
-			answer 1                         -> permit free 4 next 1 n 1
+			after 800ms                      -> (20ms) permit renew 4 1,1,1000; 1s; (655ms) a ends: lost
+			answer 1                         -> permit free 5 next 1 n 1
 			idle                             -> false`,
 		"an unlocking caller waits no longer than its hold would have lasted": `
 			a locks lease 300ms              -> permit take 1 300ms n 1
@@ -511,7 +515,16 @@ func TestPermitScenes(t *testing.T) {
 			answer 1
 			link-up                          -> permit renew 3 1,1,1000; 1s
 			link-up
-			answer 3`,
+			answer 1                         -> permit renew 4 1,1,1000; 1s
+			answer 1`,
+		"the answer to a renewal that had left proves nothing against a suspicion": `
+			a locks                          -> permit take 1 1s n 1
+			answer 1                         -> a: granted until 990ms
+			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
+			suspect
+			answer 1                         -> permit renew 3 1,1,1000; 1s
+			answer 0                         -> a ends: lost; permit free 4 next 1 n 1
+			answer not-mine`,
 		"a closing engine frees what it holds": `
 			a locks                          -> permit take 1 1s n 1
 			answer 1                         -> a: granted until 990ms

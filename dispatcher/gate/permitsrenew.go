@@ -9,7 +9,13 @@ import (
 // renewal is the holds that one call renews.
 type renewal struct {
 	ps   *permits
-	some []*permit
+	some []renewed
+}
+
+// renewed is a hold with the lease that a call asks for.
+type renewed struct {
+	*permit
+	lease time.Duration
 }
 
 // mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, and must stay below the codes of faults.
@@ -26,9 +32,10 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 	for _, p := range ps.held {
 		if p.Next <= now && len(r.some) < mostRenewed {
 			p.Next = Never // until the answer
-			r.some = append(r.some, p)
+			one := renewed{p, max(p.extend, p.renewLease())}
+			r.some = append(r.some, one)
 			shortest = min(shortest, p.Lease)
-			holds = scripts.AppendPermitHold(holds, p.ID, p.n, max(p.extend, p.renewLease()))
+			holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 		}
 		ps.renewAt = min(ps.renewAt, p.Next)
 	}
@@ -53,18 +60,18 @@ func (r *renewal) Settle(out Outcome) bool {
 	}
 	for k, p := range r.some {
 		switch {
-		case ps.held[p.h] != p: // it has ended meanwhile
+		case ps.held[p.h] != p.permit: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline
 			p.Next = ps.now + within(pause, p.Lease)
 			if p.ack != nil && out.Why != Down {
 				p.settle(out)
 				p.extend = 0
 			}
-			ps.schedule(p)
+			ps.schedule(p.permit)
 		case out.N>>k&1 == 0:
-			ps.lose(p, Lost) // frees what may be left of its permits
+			ps.lose(p.permit, Lost) // frees what may be left of its permits
 		default:
-			ps.renewed(p)
+			ps.confirm(p)
 		}
 	}
 	return true
@@ -89,26 +96,23 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 	}
 }
 
-// renewed moves the deadline of a hold that the call renewed.
-func (ps *permits) renewed(p *permit) {
+// confirm moves the deadline of a hold that the call has renewed.
+func (ps *permits) confirm(p renewed) {
 	if p.atRisk {
 		p.atRisk = false
 		p.h.warn(ps.cfg.Stats, Outcome{})
 	}
-	p.Next = Never
-	lease := p.extend
-	if p.Watch {
-		lease = max(lease, p.Lease)
-		p.Next = ps.sent + p.Lease/3
+	p.Deadline = max(p.Deadline, ps.sent+p.lease-margin(p.lease))
+	if !p.Watch {
+		p.h.until = max(p.h.until, p.Deadline)
 	}
-	if lease > 0 {
-		p.Deadline = max(p.Deadline, ps.sent+lease-margin(lease))
-		if !p.Watch {
-			p.h.until = max(p.h.until, p.Deadline)
+	p.h.follow(&p.Tenure)
+	if p.Next == Never { // else an extension came after the call was made, or a suspicion: the next call is about that
+		p.settle(Outcome{})
+		p.extend = 0
+		if p.Watch {
+			p.Next = ps.sent + p.Lease/3
 		}
-		p.h.follow(&p.Tenure)
 	}
-	p.settle(Outcome{})
-	p.extend = 0
-	ps.schedule(p)
+	ps.schedule(p.permit)
 }

@@ -57,8 +57,10 @@ func TestFaultTLSSentinel(t *testing.T) {
 		e := openLimited(t, rediss(t, url+redistest.MasterName, func(c *tls.Config) { c.RootCAs = ca.Pool() }))
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("held")))
 	}
-	if _, err := engine.ParseURL("rediss://" + private + "?sentinel_tls=perhaps&master_set=m"); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("ParseURL: %v, want ErrInvalid", err)
+	for _, url := range []string{"rediss://" + private + "?sentinel_tls=perhaps&master_set=m", "redis://" + private + "?sentinel_tls=true&master_set=m"} {
+		if _, err := engine.ParseURL(url); !errors.Is(err, engine.ErrInvalid) {
+			t.Errorf("ParseURL: %v, want ErrInvalid", err)
+		}
 	}
 }
 
