@@ -24,7 +24,7 @@ var libraries = make(map[string]library)
 // functions is called: seldom() has them.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
-	body := "local VERB = '" + verb + "'\n" + texts[last]
+	body := "local VERB = '" + verb + "'\n" + blocksOf(verb, texts[last])
 	var all library
 	for _, text := range append([]string{prelude}, texts[:last]...) {
 		l, known := libraries[text]
@@ -79,6 +79,23 @@ func parse(text string) (l library) {
 		l.constants[i].uses = wordsOf(u.text)
 	}
 	return l
+}
+
+// blocksOf is a text without the blocks of other verbs. A block goes from the line "if VERB == '...' then" to its end, and neither is indented.
+func blocksOf(verb, text string) string {
+	var kept strings.Builder
+	skips := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "if VERB == ") && strings.HasSuffix(line, " then\n") {
+			skips = !strings.Contains(line, "'"+verb+"'")
+			line = "do\n"
+		}
+		if !skips {
+			kept.WriteString(line)
+		}
+		skips = skips && line != "end\n"
+	}
+	return kept.String()
 }
 
 // used are the units that a text uses, and those that these use: those without which no call can do, and the others.

@@ -50,12 +50,6 @@ var pass string
 //go:embed tokens.lua
 var tokens string
 
-//go:embed count_waiters.lua
-var countWaiters string
-
-//go:embed peek.lua
-var peek string
-
 //go:embed inspect.lua
 var inspect string
 
@@ -76,9 +70,6 @@ var fairAsk string
 
 //go:embed fair_release.lua
 var fairRelease string
-
-//go:embed fair_leave.lua
-var fairLeave string
 
 //go:embed acquire_simple.lua
 var acquireSimple string
@@ -107,8 +98,8 @@ var (
 	Confirm         = made("confirm", line, renew)
 	Detach          = made("detach", line, pass)
 	Adopt           = made("adopt", tokens, pass)
-	Peek            = made("peek", peek)
-	CountWaiters    = made("count_waiters", line, countWaiters)
+	Peek            = made("peek", inspect)
+	CountWaiters    = made("count_waiters", line, inspect)
 	Inspect         = made("inspect", inspect)
 	Rights          = Script{"rights", rights}
 )
@@ -147,7 +138,7 @@ var (
 var (
 	FairAsk     = made("fair_ask", claim, fair, fairAsk)
 	FairRelease = made("fair_release", claim, fair, fairRelease)
-	FairLeave   = made("fair_leave", claim, fair, fairLeave)
+	FairLeave   = made("fair_leave", claim, fair, fairRelease)
 )
 
 // FairPlace is where the number that fair_ask.lua is to take the lock for stands in the queue.
