@@ -1,12 +1,12 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
-// Each thing that is done has one .lua file, which begins with its keys, arguments and replies, for each of its verbs. A script takes
-// many names in one call. It answers one integer if the result is the same for all names, else one integer per name (codes.go).
+// A .lua file begins with its keys, arguments and replies, for each of its verbs; or it is shared text, put before those that use it
+// (compose.go): prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
+// counting.lua and called.lua before those of semaphores, latches and permits. A script takes many names in one call. It answers one integer
+// if the result is the same for all names, else one integer per name (codes.go).
 //
-// This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua is put before every script,
-// and tokens.lua, line.lua, called.lua, simple_line.lua, claim.lua, fair.lua, receipt.lua and permits.lua before those that use them (compose.go). keys.go
-// makes the names of keys and channels by Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other
-// names.
+// This file embeds the scripts of locks, counting.go and permit.go the others. keys.go makes the names of keys and channels by Redisson's
+// rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
 //
 // The package is internal to the engine: it may change with any release.
 package scripts

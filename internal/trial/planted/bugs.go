@@ -29,7 +29,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.contest.forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
-		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
+		{"scripts/counting.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
 		{"scripts/acquire_rw.lua", "channelof(lock), not reads or found[1] == 'write'", "channelof(lock), not reads"},
@@ -71,7 +71,7 @@ var bugs = []Bug{
 		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
-		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
+		{"scripts/permits.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
@@ -81,7 +81,7 @@ var bugs = []Bug{
 		{"engine/lockoption.go", "		wait = o.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
-		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
+		{"scripts/permits.lua", "extend(held, one, score, ends)\n				if refused then return refused end\n", "extend(held, one, score, ends)\n"},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
 		{"dispatcher/gate/keeping.go", "		f.grantedInVain(l, now, g.ID)\n", ""},
