@@ -214,7 +214,7 @@ var bugs = []Bug{
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + 50*time.Millisecond", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + 50*time.Millisecond"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
