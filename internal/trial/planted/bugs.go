@@ -103,7 +103,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
-		{"scripts/pass.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
+		{"scripts/pass.lua", "foreign() end\n		if not found[1] and not found[2] then return -1 end\n", "foreign() end\n"},
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
@@ -263,10 +263,10 @@ var bugs = []Bug{
 		{"scripts/simple_line.lua", "	if found ~= owner then return", "	if type(found) ~= 'string' then return"},
 	}},
 	{"a simple lock whose renewal loses the TTL", []edit{
-		{"scripts/simple.lua", "or prolong(lock, lease) or renews and 1", "or not call('SET', lock, owner) or renews and 1"},
+		{"scripts/simple.lua", "or prolong(KEYS[i], ", "or not call('SET', KEYS[i], ARGV[i]) or not tonumber("},
 	}},
 	{"a simple lock whose adoption loses the TTL", []edit{
-		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
+		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease) -- refused", "call('SET', lock, fresh) -- refused"},
 	}},
 	{"a simple lock that is refused to the owner that has it", []edit{
 		{"scripts/acquire_simple.lua", "found ~= owner then", "found ~= lock then"},
