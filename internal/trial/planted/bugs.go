@@ -263,7 +263,7 @@ var bugs = []Bug{
 		{"scripts/simple_line.lua", "	if found ~= owner then return", "	if type(found) ~= 'string' then return"},
 	}},
 	{"a simple lock whose renewal loses the TTL", []edit{
-		{"scripts/simple.lua", "or prolong(KEYS[i], ", "or not call('SET', KEYS[i], ARGV[i]) or not tonumber("},
+		{"scripts/simple.lua", "prolong(KEYS[i], ARGV[n + i] or ARGV[n + 1])", "not call('SET', KEYS[i], ARGV[i])"},
 	}},
 	{"a simple lock whose adoption loses the TTL", []edit{
 		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease) -- refused", "call('SET', lock, fresh) -- refused"},
