@@ -1,5 +1,8 @@
 -- acquire_rw.lua: take read-write locks, by VERB: acquire_read for reading, beside other readers; acquire_write for writing;
 -- acquire_write_in_line likewise, and a refused writer gets a place in line (line.lua). A repeated call under one owner id takes the lock once.
+-- The lock is Redisson's: a hash with a field mode, read or write, and a field for each owner with its hold count. A writer's field is its
+-- owner id and ":write". Each hold of a reader also has a key of its own, with that hold's lease: when all these keys are gone, the readers
+-- in the hash are dead.
 -- invariant: late-acquire-does-nothing
 --                 acquire_read                       acquire_write           acquire_write_in_line
 -- KEYS per name   lock, its line or the lock again,  lock                    lock, its line or the lock again

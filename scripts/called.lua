@@ -7,6 +7,8 @@
 local CALL = 200 -- ms
 local OTHERS = 5000 -- ms for which that client is expected to free more
 
+-- SELDOM: see prelude.lua.
+
 -- called returns the called place, or nil. A place is removed if its engine has not asked within CALL.
 local function called(line, now)
 	local place = call('ZRANGE', line, 0, 0, 'WITHSCORES')

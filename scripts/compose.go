@@ -19,14 +19,14 @@ type library struct{ constants, functions []unit }
 // libraries are those that scripts have been made with: most are of many scripts.
 var libraries = make(map[string]library)
 
-// made is the script of a verb: the last text, which is told the verb, behind keys.lua and what it uses of prelude.lua, faults.lua and the
-// others. Lua makes each function anew in every call of a script. So what is not used is left out, and what most calls do without is made
-// when the first of those functions is called: seldom() has them.
+// made is the script of a verb: the last text, which is told the verb, behind what it uses of prelude.lua and the others. Lua makes each
+// function anew in every call of a script. So what is not used is left out, and what most calls do without is made when the first of those
+// functions is called: seldom() has them.
 func made(verb string, texts ...string) Script {
 	last := len(texts) - 1
-	body := "local VERB = '" + verb + "'\n" + keys + texts[last]
+	body := "local VERB = '" + verb + "'\n" + blocksOf(verb, texts[last])
 	var all library
-	for _, text := range append([]string{faults, prelude}, texts[:last]...) {
+	for _, text := range append([]string{prelude}, texts[:last]...) {
 		l, known := libraries[text]
 		if !known {
 			l = parse(text)
@@ -50,28 +50,52 @@ func made(verb string, texts ...string) Script {
 		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + calling(body, late)}
 }
 
-// parse takes a shared text apart: blank lines stand between functions, and each constant has a line.
+// parse takes a shared text apart. Blank lines stand between its parts: functions, and groups of constants, each of which has a line.
+// Statements behind a constant belong to it. Most calls do without the functions between a comment SELDOM and a comment OFTEN.
 func parse(text string) (l library) {
-	seldom := text == faults || text == rw || text == line || text == called
+	seldom := false
 	for part := range strings.SplitSeq(text, "\n\n") {
+		part = strings.TrimSpace(part) + "\n"
 		if at := strings.Index("\n"+part, "\nlocal function "); at >= 0 {
 			name, _, _ := strings.Cut(part[at+len("local function "):], "(")
-			part = strings.TrimSpace(part) + "\n"
 			l.functions = append(l.functions, unit{text: part, names: []string{name + "("}, seldom: seldom, uses: wordsOf(part)})
 			continue
 		}
-		for constant := range strings.Lines(part) {
-			if names, _, found := strings.Cut(constant, " = "); found && strings.HasPrefix(names, "local ") {
-				constant = strings.TrimSpace(constant) + "\n"
-				u := unit{text: constant, uses: wordsOf(constant)}
+		seldom = strings.HasPrefix(part, "-- SELDOM") || seldom && !strings.HasPrefix(part, "-- OFTEN")
+		for line := range strings.Lines(part) {
+			if names, _, found := strings.Cut(line, " = "); found && strings.HasPrefix(names, "local ") {
+				var u unit
 				for name := range strings.SplitSeq(names[len("local "):], ", ") {
 					u.names = append(u.names, name, name+"(")
 				}
 				l.constants = append(l.constants, u)
 			}
+			if last := len(l.constants) - 1; last >= 0 && !strings.HasPrefix(line, "--") {
+				l.constants[last].text += line
+			}
 		}
 	}
+	for i, u := range l.constants {
+		l.constants[i].uses = wordsOf(u.text)
+	}
 	return l
+}
+
+// blocksOf is a text without the blocks of other verbs. A block goes from the line "if VERB == '...' then" to its end, and neither is indented.
+func blocksOf(verb, text string) string {
+	var kept strings.Builder
+	skips := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "if VERB == ") && strings.HasSuffix(line, " then\n") {
+			skips = !strings.Contains(line, "'"+verb+"'")
+			line = "do\n"
+		}
+		if !skips {
+			kept.WriteString(line)
+		}
+		skips = skips && line != "end\n"
+	}
+	return kept.String()
 }
 
 // used are the units that a text uses, and those that these use: those without which no call can do, and the others.

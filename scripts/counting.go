@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-//go:embed receipt.lua
-var receipt string
+//go:embed counting.lua
+var counting string
 
 //go:embed called.lua
 var called string
@@ -21,19 +21,19 @@ var change string
 var count string
 
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
-// something leaves a receipt (receipt.lua): sent twice, it has its effect once.
+// something leaves a receipt (counting.lua): sent twice, it has its effect once.
 var (
-	Take          = made("take", receipt, line, called, take)
-	Give          = made("give", receipt, line, called, change)
-	AddPermits    = made("add_permits", receipt, line, called, change)
-	SetPermits    = made("set_permits", receipt, line, called, change)
-	DrainPermits  = made("drain_permits", receipt, change)
-	CountDown     = made("count_down", receipt, change)
-	SetCount      = made("set_count", receipt, change)
-	DeleteCount   = made("delete_count", receipt, change)
-	DeletePermits = made("delete_permits", receipt, change)
-	GetCount      = made("look", receipt, count)
-	Count         = made("count", receipt, count)
+	Take          = made("take", counting, line, called, take)
+	Give          = made("give", counting, line, called, change)
+	AddPermits    = made("add_permits", counting, line, called, change)
+	SetPermits    = made("set_permits", counting, line, called, change)
+	DrainPermits  = made("drain_permits", counting, change)
+	CountDown     = made("count_down", counting, change)
+	SetCount      = made("set_count", counting, change)
+	DeleteCount   = made("delete_count", counting, change)
+	DeletePermits = made("delete_permits", counting, change)
+	GetCount      = made("look", counting, count)
+	Count         = made("count", counting, count)
 )
 
 // Runs are the callers for which take.lua takes permits, in the order of their queue: "<permits>x<how many>," for each run of

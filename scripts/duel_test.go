@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/internal/scriptcalls"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -24,11 +25,15 @@ var (
 // duel makes the same calls on redis-server and on miniredis, and compares answers and what stands afterwards.
 // Times stay far away, and differ by what the calls take: numbers that may be times are compared as such.
 type duel struct {
-	*rand.Rand
+	*scriptcalls.Caller
 	real, mini *box
 	log        []string
 	answers    map[string]map[string]bool // what each script has answered
-	calls      uint64                     // numbers those calls that leave receipts
+}
+
+func newDuel(seed, test uint64, real, mini *box) *duel {
+	caller := &scriptcalls.Caller{Rand: rand.New(rand.NewPCG(seed, test)), Stands: stands{real}}
+	return &duel{Caller: caller, real: real, mini: mini, answers: make(map[string]map[string]bool)}
 }
 
 // TestDuel is why tests on miniredis, ours and those of users, prove something about Redis.
@@ -40,7 +45,7 @@ func TestDuel(t *testing.T) {
 			n = 300
 		}
 	}
-	d := &duel{Rand: rand.New(rand.NewPCG(*seedFlag, 2)), real: realBox(t), mini: miniBox(t), answers: make(map[string]map[string]bool)}
+	d := newDuel(*seedFlag, 2, realBox(t), miniBox(t))
 	for i := range n {
 		command := d.command()
 		ours, theirs := fieldsInOrder(command, d.real.do(command...)), fieldsInOrder(command, d.mini.do(command...))
@@ -65,6 +70,56 @@ func TestDuel(t *testing.T) {
 			t.Errorf("%s answered always the same, if at all: %v", s.Name, d.answers[s.Text])
 		}
 	}
+}
+
+// stands is what stands in a server.
+type stands struct{ *box }
+
+func (s stands) Parts(key, kind string) []string {
+	if s.do("TYPE", key) != kind {
+		return nil
+	}
+	if kind == "zset" {
+		return s.list("ZRANGE", key, "0", "-1")
+	}
+	return s.list("HKEYS", key)
+}
+
+func (s stands) Text(key string) (text string, is bool) {
+	if s.do("TYPE", key) != "string" {
+		return "", false
+	}
+	return s.must("GET", key), true
+}
+
+// command is the next one: a call of a script, or somebody else changes a key.
+func (d *duel) command() []string {
+	d.Engine = d.One(scriptcalls.Engine1, scriptcalls.Engine2)
+	kind := d.One(scriptcalls.Kinds...)
+	names := d.Names(kind)[:1+d.IntN(3)]
+	if d.IntN(8) == 0 {
+		return d.outsider(names[0])
+	}
+	d.Make(kind, names)
+	return slices.Concat([]string{"EVAL", d.Script.Text, strconv.Itoa(len(d.Keys))}, d.Keys, d.Args)
+}
+
+// Deadlines that others give waiters: far away, and over. Round they must not be, for miniredis answers 9e+12 then,
+// which its Lua takes for no number; nor near zero, for what is counted on from there must look like a time.
+const longAfter, longAgo = "9000000000001", "1000000000001"
+
+// outsider is somebody else, or a mistake. Nobody deletes the key that tells which engines live: their waiters would be
+// taken for Redisson's with deadlines a millisecond apart, and that or none makes a difference of five minutes.
+func (d *duel) outsider(name string) []string {
+	commands := [][]string{
+		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", scripts.PermitsKey(name)}, {"SET", name, "5"}, {"SET", name, "no number"}, {"HSET", name, "java:1", "2"},
+		{"PERSIST", name}, {"PEXPIRE", name, "36000000"}, {"RPUSH", name, "x"}, {"HSET", name, "mode", "read"}, {"SADD", name, "x"},
+		{"DEL", scripts.FairQueue(name)}, {"SET", scripts.FairQueue(name), "x"}, {"SET", scripts.FairQueue(name), "x"}, {"RPUSH", scripts.FairQueue(name), "java:7"},
+		{"ZADD", scripts.FairDeadlines(name), longAfter, "java:7"}, {"ZADD", scripts.FairDeadlines(name), longAgo, "java:7"},
+		{"SET", name, "another's", "NX", "PX", "36000000"}, {"SET", name, ""},
+		{"SET", scripts.TokenKey(name), "4000000000000000"}, {"DEL", scripts.PermitsKey(name)}, {"ZADD", scripts.PermitsKey(name), "1", "0123456789abcdef"},
+	}
+	return commands[d.IntN(len(commands))]
 }
 
 // answered notes that a script was called, and how it fared.

@@ -26,6 +26,8 @@ local MANY = 17 -- a lock with more fields is not searched for outside owners
 local BEHIND = 4503599627370496 -- 2^52: the score of SINCE is this plus a time in ms
 local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
+-- SELDOM: see prelude.lua.
+
 -- first returns the first place, or nil. An empty line loses SINCE.
 local function first(line)
 	local text = call('ZRANGE', line, 0, 0)[1] -- an error has none

@@ -1,7 +1,6 @@
 package scripts_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +92,7 @@ func clusterBox(tb testing.TB) *box {
 // invariant: batch-error-charges-nobody
 func TestManyNamesFareAsEachAlone(t *testing.T) {
 	together, alone, widely := realBox(t), realBox(t), clusterBox(t)
-	d := &duel{Rand: rand.New(rand.NewPCG(1, 4)), real: together, mini: alone}
+	d := newDuel(1, 4, together, alone)
 	called := make(map[string]bool)
 	for i := range 1500 {
 		command := d.command()

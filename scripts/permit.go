@@ -12,30 +12,21 @@ import (
 //go:embed permits.lua
 var permits string
 
-//go:embed permit_take.lua
-var permitTake string
-
-//go:embed permit_renew.lua
-var permitRenew string
-
-//go:embed permit_free.lua
-var permitFree string
-
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake   = made("permit_take", receipt, line, called, permits, permitTake)
-	PermitRenew  = made("permit_renew", receipt, permits, permitRenew)
-	PermitFree   = made("permit_free", receipt, line, called, permits, permitFree)
-	PermitAdd    = made("permit_add", receipt, line, called, change)
-	PermitSet    = made("permit_set", receipt, line, called, change)
-	PermitDelete = made("permit_delete", receipt, change)
-	PermitCount  = made("permit_count", receipt, permits, count)
+	PermitTake   = made("permit_take", counting, line, called, permits)
+	PermitRenew  = made("permit_renew", counting, permits)
+	PermitFree   = made("permit_free", counting, line, called, permits)
+	PermitAdd    = made("permit_add", counting, line, called, change)
+	PermitSet    = made("permit_set", counting, line, called, change)
+	PermitDelete = made("permit_delete", counting, change)
+	PermitCount  = made("permit_count", counting, count)
 )
 
 // PermitsKey is the sorted set of the permits that are held.
 func PermitsKey(name string) string { return SuffixName(name, "timeout") }
 
-// PermitHolds says which holds permit_renew.lua renews: "<number of the first id>,<how many>,<lease in ms>;" for each.
+// PermitHolds says which holds permits.lua renews: "<number of the first id>,<how many>,<lease in ms>;" for each.
 type PermitHolds string
 
 // AppendPermitHold appends a hold to PermitHolds.
@@ -45,7 +36,7 @@ func AppendPermitHold(holds []byte, first uint64, n int64, lease time.Duration) 
 	return append(strconv.AppendInt(holds, lease.Milliseconds(), 10), ';')
 }
 
-// PermitIDs are permit ids one behind the other, as permit_free.lua takes them.
+// PermitIDs are permit ids one behind the other, as permits.lua takes them.
 type PermitIDs string
 
 // permitIDLength is that of a permit id, in bytes.

@@ -2,7 +2,6 @@ package scripts_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 // random makes calls of every script on one server.
 func random(b *box, seed uint64) *duel {
-	return &duel{Rand: rand.New(rand.NewPCG(seed, 3)), real: b, mini: b}
+	return newDuel(seed, 3, b, b)
 }
 
 // as puts another text into a call of a script; other commands stay as they are.

@@ -1,11 +1,62 @@
--- prelude.lua: what many scripts use. A script is given the functions that it uses (compose.go).
+-- prelude.lua: what many scripts use. A script is given what it uses of it, before its own text (compose.go).
 local FAULT = -2251799813685248 -- -(2^51): a fault of class k is FAULT - k
 local LATE = -4503599627370496 -- -(2^52): an acquire that arrived after its notAfter answers LATE - server milliseconds
 local RANGE = FAULT - 10 -- a number is, or would become, one that Lua cannot count with
 local EXACT = 9007199254740992 -- 2^53: a Lua number below it is exact
 local call = redis.pcall
 local unpack = table.unpack or unpack -- where scripts run in Lua 5.4 there is only the first
-local WIDE = #KEYS == 1 and ARGV[#ARGV] == 'KEYS' -- see keys.lua
+local WIDE = #KEYS == 1 and ARGV[#ARGV] == 'KEYS' -- see below
+
+-- In a cluster a call may be WIDE: its names are in several hash slots, but a call can declare keys of one slot only. It declares its first key.
+-- All keys follow its arguments, then their number, then KEYS; no other call with one key ends so. No command of the script may have keys of
+-- two names: on Valkey 9.1 all scripts of all clients would fail from then on, until a restart (docs/CLOUDS.md).
+local KEYS, ARGV = KEYS, ARGV
+if WIDE then
+	local last = #ARGV
+	local n = tonumber(ARGV[last - 1])
+	for i = 2, n do KEYS[i] = ARGV[last - 2 - n + i] end
+	for i = last, last - 1 - n, -1 do ARGV[i] = nil end
+end
+
+-- SELDOM: most calls do without the functions that follow, so these are made when the first of them is called (compose.go). They tell of
+-- refused commands in reply codes; codes.go has the table.
+
+-- fault returns the code of an error that call returned. A reply that is no error was unexpected.
+local function fault(reply, key)
+	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
+	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
+	for class, word in ipairs(faults) do
+		if string.find(reply.err, word, 1, true) then
+			if word == 'WRONGTYPE' then
+				local kinds = { string = 1, list = 2, set = 3, zset = 4, hash = 5, stream = 6 }
+				local found = call('TYPE', key)
+				return FAULT - 16 - (kinds[found.ok or found] or 0)
+			end
+			return FAULT - class
+		end
+	end
+	if string.find(reply.err, 'ACL failure in script', 1, true) then return FAULT - 6 end -- since Redis 7.2
+	-- The hash slot is moving (two texts, one of Redis 8), or no node serves it (two texts).
+	for _, words in ipairs({ 'non local key', 'during rehashing of the slot', 'slot not served', 'cluster is down' }) do
+		if string.find(reply.err, words, 1, true) then return FAULT - 9 end
+	end
+	return FAULT - 8
+end
+
+-- lostor returns the code of an error about an owner that should be there: -1 if the key has another type, because then the lock is gone;
+-- else the fault.
+local function lostor(reply, lock)
+	local code = fault(reply, lock)
+	if code <= FAULT - 16 then return -1 end
+	return code
+end
+
+-- foreign returns the fault of a hash that is no lock of this kind.
+local function foreign()
+	return FAULT - 16 - 5
+end
+
+-- OFTEN: a call makes those of the functions that follow that its script uses.
 
 -- microseconds returns the server's time.
 local function microseconds()
@@ -145,4 +196,35 @@ local function each(n, step)
 	end
 	if alike then return first end
 	return replies
+end
+
+-- SELDOM: they are of read-write locks.
+
+-- channelof returns the channel of a read-write lock (acquire_rw.lua).
+local function channelof(lock)
+	return 'redisson_rwlock:' .. tagged(lock)
+end
+
+-- holdkey returns the key of a reader's nth hold, in the hash slot of the lock. A call declares the keys of its own engine, but cannot declare
+-- those of other readers, which only the script sees.
+local function holdkey(lock, owner, n)
+	return tagged(lock) .. ':' .. owner .. ':rwlock_timeout:' .. n
+end
+
+-- others returns for how many ms the other readers of a lock live: the longest TTL of their hold keys. 0 or less: they are dead. nil: not known,
+-- because some of these keys may be on another node (the hash slot is moving), or because there is a writer, or was one.
+local function others(lock, owner)
+	local left, writes = -3, false
+	local fields = call('HGETALL', lock)
+	if fields.err then return nil end
+	for f = 1, #fields, 2 do
+		for n = fields[f] ~= owner and tonumber(fields[f + 1]) or 0, 1, -1 do
+			local ttl = call('PTTL', holdkey(lock, fields[f], n)) -- undeclared: unless the engine keeps to declared keys
+			if type(ttl) == 'table' then return nil end
+			left = math.max(left, ttl)
+		end
+		writes = writes or fields[f] == 'mode' and fields[f + 1] == 'write'
+	end
+	if left <= 0 and writes then return nil end
+	return left
 end

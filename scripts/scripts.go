@@ -1,12 +1,12 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
-// Each thing that is done has one .lua file, which begins with its keys, arguments and replies, for each of its verbs. A script takes
-// many names in one call. It answers one integer if the result is the same for all names, else one integer per name (codes.go).
+// A .lua file begins with its keys, arguments and replies, for each of its verbs; or it is shared text, put before those that use it
+// (compose.go): prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
+// counting.lua and called.lua before those of semaphores, latches and permits. A script takes many names in one call. It answers one integer
+// if the result is the same for all names, else one integer per name (codes.go).
 //
-// This file embeds the scripts of locks, counting.go and permit.go those of semaphores and latches. prelude.lua and
-// faults.lua are put before every script, and line.lua, claim.lua, tokens.lua, rw.lua, fair.lua, receipt.lua and permits.lua before those
-// that use them (compose.go). keys.go makes the names of keys and channels by
-// Redisson's rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
+// This file embeds the scripts of locks, counting.go and permit.go the others. keys.go makes the names of keys and channels by Redisson's
+// rules, hashslot.go their hash slots, and derived.go says which names are keys of other names.
 //
 // The package is internal to the engine: it may change with any release.
 package scripts
@@ -17,7 +17,7 @@ import (
 	"slices"
 )
 
-// KeysBehind is the last argument of a call that has its keys behind its arguments (keys.lua).
+// KeysBehind is the last argument of a call that has its keys behind its arguments (prelude.lua).
 const KeysBehind = "KEYS"
 
 // Script is one Lua program. Its digest is what SCRIPT LOAD answers; the client computes none.
@@ -28,12 +28,6 @@ type Script struct {
 
 //go:embed prelude.lua
 var prelude string
-
-//go:embed faults.lua
-var faults string
-
-//go:embed keys.lua
-var keys string
 
 //go:embed acquire.lua
 var acquire string
@@ -56,20 +50,11 @@ var pass string
 //go:embed tokens.lua
 var tokens string
 
-//go:embed count_waiters.lua
-var countWaiters string
-
-//go:embed peek.lua
-var peek string
-
 //go:embed inspect.lua
 var inspect string
 
 //go:embed leader.lua
 var leader string
-
-//go:embed rw.lua
-var rw string
 
 //go:embed acquire_rw.lua
 var acquireRW string
@@ -85,9 +70,6 @@ var fairAsk string
 
 //go:embed fair_release.lua
 var fairRelease string
-
-//go:embed fair_leave.lua
-var fairLeave string
 
 //go:embed acquire_simple.lua
 var acquireSimple string
@@ -116,8 +98,8 @@ var (
 	Confirm         = made("confirm", line, renew)
 	Detach          = made("detach", line, pass)
 	Adopt           = made("adopt", tokens, pass)
-	Peek            = made("peek", peek)
-	CountWaiters    = made("count_waiters", line, countWaiters)
+	Peek            = made("peek", inspect)
+	CountWaiters    = made("count_waiters", line, inspect)
 	Inspect         = made("inspect", inspect)
 	Rights          = Script{"rights", rights}
 )
@@ -140,23 +122,23 @@ var Leader = made("leader", leader)
 
 // The scripts of the read-write lock. A writer is renewed and confirmed by those of the reentrant lock.
 var (
-	AcquireRead          = made("acquire_read", line, rw, acquireRW)
-	AcquireWrite         = made("acquire_write", line, rw, acquireRW)
-	AcquireWriteInLine   = made("acquire_write_in_line", line, rw, acquireRW)
-	ReleaseRead          = made("release_read", line, rw, releaseRW)
-	ReleaseReadFromLine  = made("release_read_from_line", line, rw, releaseRW)
-	ReleaseWrite         = made("release_write", line, rw, releaseRW)
-	ReleaseWriteFromLine = made("release_write_from_line", line, rw, releaseRW)
-	RenewRead            = made("renew_read", rw, renew)
-	ConfirmRead          = made("confirm_read", line, rw, renew)
-	Downgrade            = made("downgrade", line, rw, pass)
+	AcquireRead          = made("acquire_read", line, acquireRW)
+	AcquireWrite         = made("acquire_write", line, acquireRW)
+	AcquireWriteInLine   = made("acquire_write_in_line", line, acquireRW)
+	ReleaseRead          = made("release_read", line, releaseRW)
+	ReleaseReadFromLine  = made("release_read_from_line", line, releaseRW)
+	ReleaseWrite         = made("release_write", line, releaseRW)
+	ReleaseWriteFromLine = made("release_write_from_line", line, releaseRW)
+	RenewRead            = made("renew_read", renew)
+	ConfirmRead          = made("confirm_read", line, renew)
+	Downgrade            = made("downgrade", line, pass)
 )
 
 // The scripts of the fair lock, besides Renew and Inspect.
 var (
 	FairAsk     = made("fair_ask", claim, fair, fairAsk)
 	FairRelease = made("fair_release", claim, fair, fairRelease)
-	FairLeave   = made("fair_leave", claim, fair, fairLeave)
+	FairLeave   = made("fair_leave", claim, fair, fairRelease)
 )
 
 // FairPlace is where the number that fair_ask.lua is to take the lock for stands in the queue.

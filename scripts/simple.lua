@@ -12,35 +12,47 @@
 -- line is the lock again if nobody can stand there; publish is PUBLISH, SPUBLISH or BOTH; leases are in ms.
 -- reply per name: 1 still held, or adopted; of a confirmation a PLACE for each that stands in line; 0 detached; -1 not this owner's;
 --                 LATE - now; a fault
-local adopts, detaches, renews, confirms = VERB == 'adopt_simple', VERB == 'detach_simple', VERB == 'renew_simple', VERB == 'confirm_simple'
-local tardy = adopts and late(ARGV[1])
-if tardy then return tardy end
 
--- pass makes fresh the owner of a lock that old has, for lease. It was done before if fresh has it.
-local function pass(lock, old, fresh, lease)
-	local found = call('GET', lock)
-	if type(found) == 'table' then return adopts and fault(found, lock) or lostor(found, lock) end
-	if found == fresh then return adopts and prolong(lock, lease) or 0 end
-	if found ~= old then return -1 end
-	local made = call('SET', lock, fresh, 'PX', lease) -- refused at maxmemory, and then nothing has changed
-	return made.ok and 0 or fault(made, lock)
+if VERB == 'renew_simple' then
+	local n = #KEYS
+	return each(n, function(i)
+		return missing(KEYS[i], ARGV[i]) or prolong(KEYS[i], ARGV[n + i] or ARGV[n + 1]) or 1
+	end)
 end
 
-local width = (renews or adopts) and 1 or 2
-local n = #KEYS / width
-local lined = width == 2 and not none(KEYS, 2, 2)
-return each(n, function(i)
-	local lock, line = KEYS[width * (i - 1) + 1], lined and KEYS[2 * i]
-	if line == lock then line = nil end
-	if adopts then
-		local reply = pass(lock, ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1])
-		return reply == 0 and 1 or reply
-	elseif detaches then
-		local reply = pass(lock, ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i])
-		if reply == 0 and line then tell(line, first(line), ARGV[1], ARGV[4 * i + 1], FREE) end
-		return reply
-	end
-	local owner, lease = ARGV[i], ARGV[n + i] or ARGV[n + 1]
-	if confirms then owner, lease = ARGV[2 * i - 1], ARGV[2 * i] end
-	return missing(lock, owner) or prolong(lock, lease) or renews and 1 or line and PLACE * places(line) or 0
-end)
+if VERB == 'confirm_simple' then
+	local lined = not none(KEYS, 2, 2)
+	return each(#KEYS / 2, function(i)
+		local lock, line = KEYS[2 * i - 1], KEYS[2 * i]
+		return missing(lock, ARGV[2 * i - 1]) or prolong(lock, ARGV[2 * i]) or lined and line ~= lock and PLACE * places(line) or 0
+	end)
+end
+
+if VERB == 'adopt_simple' then
+	local tardy = late(ARGV[1])
+	if tardy then return tardy end
+
+	return each(#KEYS, function(i)
+		local lock, old, fresh, lease = KEYS[i], ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
+		local found = call('GET', lock)
+		if found == fresh then return prolong(lock, lease) or 1 end -- asked again
+		if found ~= old then return type(found) == 'table' and fault(found, lock) or -1 end
+		local made = call('SET', lock, fresh, 'PX', lease) -- refused at maxmemory, and then nothing has changed
+		return made.ok and 1 or fault(made, lock)
+	end)
+end
+
+if VERB == 'detach_simple' then
+	local lined = not none(KEYS, 2, 2)
+	return each(#KEYS / 2, function(i)
+		local lock, line, at = KEYS[2 * i - 1], KEYS[2 * i], 4 * i - 2
+		local old, fresh, lease, channel = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+		local found = call('GET', lock)
+		if found == fresh then return 0 end -- it was done before
+		if found ~= old then return type(found) == 'table' and lostor(found, lock) or -1 end
+		local made = call('SET', lock, fresh, 'PX', lease) -- as above
+		if not made.ok then return fault(made, lock) end
+		if lined and line ~= lock then tell(line, first(line), ARGV[1], channel, FREE) end
+		return 0
+	end)
+end

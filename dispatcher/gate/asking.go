@@ -103,7 +103,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		r.turns.noteMet(now)
 	}
 	if changed && l.Kind.InLine() {
-		r.spins = min(r.spins, livelySpins)
+		r.spins = min(r.spins, 2*commonTries) // every 4 ms
 	}
 	if !l.traits().polls {
 		return

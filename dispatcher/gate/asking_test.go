@@ -32,8 +32,8 @@ func TestAsking(t *testing.T) {
 		_, m := settledGate()
 		for id := range uint64(200) {
 			m.lease.ID, m.ownRivals().spins = id, 3
-			if got := m.ownRivals().spin(m.contest.queue.n, false, m.lease.ID); got <= 4*firstSpin || got > 8*firstSpin {
-				t.Fatalf("tenure %d: it sleeps for %v, want more than %v and at most %v", id, got, 4*firstSpin, 8*firstSpin)
+			if got := m.ownRivals().spin(m.contest.queue.n, false, m.lease.ID); got <= 4*time.Millisecond || got > 8*time.Millisecond {
+				t.Fatalf("tenure %d: it sleeps for %v, want more than %v and at most %v", id, got, 4*time.Millisecond, 8*time.Millisecond)
 			}
 		}
 	})

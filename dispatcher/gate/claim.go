@@ -48,14 +48,8 @@ import (
 //   - The key is deleted, or a replica takes over that lacks the last changes: as with any lease.
 //   - With Replicas or Fsync no message gives anything: when B receives its code, no replica may have the change yet.
 
-const (
-	// giftTime is how long a lock is given for (GIFT in scripts/line.lua), and how long a claim stands (CLAIM in scripts/claim.lua).
-	giftTime = 2 * time.Second
-	// leastGift must be left of it when the message comes, or several round trips, for the renewals: else the lock is asked for.
-	leastGift = giftTime / 8
-	// giftRenewal is when a lock that was given is renewed first. Most holds are shorter.
-	giftRenewal = 50 * time.Millisecond
-)
+// giftTime is how long a lock is given for (GIFT in scripts/line.lua), and how long a claim stands (CLAIM in scripts/claim.lua).
+const giftTime = 2 * time.Second
 
 // claim is the place or the claim of this engine in Redis, by which a release may give it the lock.
 type claim struct {
@@ -112,8 +106,9 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
+	least := max(giftTime/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
 	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
-		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-max(leastGift, 8*l.cfg.RTT) {
+		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-least {
 		l.contest.askAt = now
 		return false
 	}
@@ -124,7 +119,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 		f.noteUnsure(now, &g.Tenure)
 	}
 	g.confirm(now, &acquire, l.cfg)
-	g.Next = now + giftRenewal
+	g.Next = now + 50*time.Millisecond // most holds are shorter
 	r.forgetClaim(c.id)
 	acquire.Lease = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)

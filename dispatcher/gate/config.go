@@ -45,9 +45,6 @@ func (c *Config) claimCode() int64 {
 	return c.Code(1<<63 | c.LastCode)
 }
 
-// maxIdleContests bounds the contests that are kept for other names: 160 kB.
-const maxIdleContests = 2048
-
 // takeContest takes a contest from the pool, or makes one.
 func (c *Config) takeContest() *contest {
 	last := len(c.idleContests) - 1
@@ -61,7 +58,7 @@ func (c *Config) takeContest() *contest {
 
 // putContest gives an empty contest back to the pool.
 func (c *Config) putContest(idle *contest) {
-	if len(c.idleContests) < maxIdleContests {
+	if len(c.idleContests) < 2048 { // 160 kB
 		idle.askAt = 0
 		c.idleContests = append(c.idleContests, idle)
 	}

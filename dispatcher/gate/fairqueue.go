@@ -45,9 +45,7 @@ type places struct {
 }
 
 const (
-	// maxJoin and maxLeave bound the places of one command, to a fraction of a millisecond of the server's time. Leaving searches the queue
-	// for each place.
-	maxJoin  = 128
+	// maxLeave bounds the places that one command gives up, each of which it searches the queue for.
 	maxLeave = 16
 	// maxListening bounds the waiters of a process that listen. A message goes to the head of the whole queue, which is the first waiter of
 	// its process. The next few subscribe ahead of time, together.
@@ -133,7 +131,7 @@ func (f *fairQueue) joining(cfg *Config) (first uint64, n int64) {
 		return 0, 0
 	}
 	fresh := f.toJoin.place == 0
-	for w := f.toJoin; w != nil && n < maxJoin; w = firstLasting(w.next) {
+	for w := f.toJoin; w != nil && n < mostServed; w = firstLasting(w.next) {
 		if fresh && w.place == 0 {
 			cfg.LastID++
 			w.place = cfg.LastID

@@ -27,17 +27,13 @@ import (
 //
 // If an engine may not listen to its inbox, or gets no place, it listens to the name's channel like those outside.
 
-const (
-	// placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
-	placeTime = time.Minute
-	// noCode stands in place of a code where no message gives anything.
-	noCode = 1
-)
+// placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
+const placeTime = time.Minute
 
 // placeCode is the code of the place of an owner id.
 func (c *Config) placeCode(id uint64) int64 {
 	if c.Code == nil {
-		return noCode
+		return 1 // no message gives anything (WOKEN in scripts/line.lua)
 	}
 	return c.Code(id)
 }

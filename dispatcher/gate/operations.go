@@ -121,12 +121,6 @@ func (o *Operation) extends() bool {
 	return o.does == renews || o.does == confirms || o.does == downgrades
 }
 
-// The keys of a fair lock, and the first arguments of an acquire that may give tokens.
-const (
-	fairKeys   = "name queue deadlines alive claims"
-	fencedHead = "notAfter block idle"
-)
-
 // Operations has a row for each operation.
 var Operations = [Ops]Operation{
 	None: {Name: "none"},
@@ -185,10 +179,10 @@ var Operations = [Ops]Operation{
 		Args: "number freedFirst freed freedIDs permitsChannel", lasting: true,
 	},
 	FairRelease: {
-		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: fairKeys,
+		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: "name queue deadlines alive claims",
 		Args: "released successor lease lockChannel", gives: passed, keeps: true, givesAway: true,
 	},
-	FairLeave: {Name: "fair leave", does: leaves, Script: &scripts.FairLeave, Head: "publish engine", Keys: fairKeys, Args: "leaving number lockChannel"},
+	FairLeave: {Name: "fair leave", does: leaves, Script: &scripts.FairLeave, Head: "publish engine", Keys: "name queue deadlines alive claims", Args: "leaving number lockChannel"},
 
 	Give: {
 		Name: "give", Script: &scripts.Give, Head: "publish leaveBy", Keys: "name receipt line", Args: "number amount permitsChannel",
@@ -208,7 +202,7 @@ var Operations = [Ops]Operation{
 	PermitSet:     {Name: "permit set", Script: &scripts.PermitSet, Head: "publish leaveBy", Keys: "name held receipt line", Args: "number amount permitsChannel"},
 	PermitDelete:  {Name: "permit delete", Script: &scripts.PermitDelete, Head: "publish leaveBy", Keys: "name held receipt", Args: "number amount permitsChannel"},
 
-	Adopt:         {Name: "adopt", does: adopts, Script: &scripts.Adopt, Head: fencedHead, Keys: "name counter", Args: "adopted owner lease", gives: granted},
+	Adopt:         {Name: "adopt", does: adopts, Script: &scripts.Adopt, Head: "notAfter block idle", Keys: "name counter", Args: "adopted owner lease", gives: granted},
 	AdoptSimple:   {Name: "adopt simple", does: adopts, Script: &scripts.AdoptSimple, Head: "notAfter", Keys: "name", Args: "adopted owner lease", gives: granted},
 	AcquireSimple: {Name: "acquire simple", does: acquires, Script: &scripts.AcquireSimple, Head: "notAfter", Keys: "name", Args: "owner lease", gives: granted},
 	AcquireSimpleInLine: {
@@ -217,10 +211,10 @@ var Operations = [Ops]Operation{
 	},
 	Acquire: {Name: "acquire", does: acquires, Script: &scripts.Acquire, Head: "notAfter", Keys: "name", Args: "owner leaseBehind", gives: granted},
 	AcquireInLine: {
-		Name: "acquire in line", does: acquires, Script: &scripts.AcquireInLine, Head: fencedHead + " publish", Keys: "name line counter",
+		Name: "acquire in line", does: acquires, Script: &scripts.AcquireInLine, Head: "notAfter block idle publish", Keys: "name line counter",
 		Args: "owner lease placeCode", gives: granted,
 	},
-	AcquireFenced: {Name: "acquire fenced", does: acquires, Script: &scripts.AcquireFenced, Head: fencedHead, Keys: "name counter", Args: "owner lease", gives: granted},
+	AcquireFenced: {Name: "acquire fenced", does: acquires, Script: &scripts.AcquireFenced, Head: "notAfter block idle", Keys: "name counter", Args: "owner lease", gives: granted},
 	AcquireRead: {
 		Name: "acquire read", does: acquires, Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold",
 		Args: "owner lease placeCode yields", gives: granted,
@@ -235,7 +229,7 @@ var Operations = [Ops]Operation{
 		Args: "number resent permits lease permitsPlace permitsChannel", gives: granted,
 	},
 	FairAsk: {
-		Name: "fair ask", does: acquires, Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: fairKeys,
+		Name: "fair ask", does: acquires, Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: "name queue deadlines alive claims",
 		Args: "number place lease joining firstJoining lockChannel fairCode", gives: granted,
 	},
 	Take: {

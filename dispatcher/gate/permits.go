@@ -3,7 +3,7 @@ package gate
 import "time"
 
 // permits are the holds of a semaphore with leases: each has permits with ids of their own, for a lease of its own. One call takes permits
-// for the head of the queue (permit_take.lua). One call renews up to 48 holds (permit_renew.lua).
+// for the head of the queue (permits.lua). One call renews up to 48 holds.
 type permits struct {
 	cfg      *Config
 	changes  *changes // of the name: releases join them

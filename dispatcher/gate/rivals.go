@@ -125,7 +125,6 @@ func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
 // commonSpin: a caller that has just unlocked asks again within one round trip, and most questions of the waiters miss the moment in which
 // the name is free. After mostSpins refusals, about 200 ms, they ask every twice commonSpin, or as often as so many separate pollers would.
 const (
-	firstSpin   = time.Millisecond
 	commonSpin  = 8 * time.Millisecond
 	commonTries = 4
 	mostSpins   = 32
@@ -133,21 +132,18 @@ const (
 
 // The first in line asks on behalf of all engines in it: commonTries times after each sleep up to longestPoll. If another owner has taken the name
 // since the last question, it is free now and then, for a moment if a poller takes it again at once: then it asks every 4 ms.
-const (
-	longestPoll = 100 * time.Millisecond
-	livelySpins = 2 * commonTries
-)
+const longestPoll = 100 * time.Millisecond
 
 // spin is how long so many waiters sleep after a refusal. seed is for the jitter.
 func (r *rivals) spin(waiters int32, inLine bool, seed uint64) time.Duration {
-	sleep := min(firstSpin<<r.spins, longestSpin)
+	sleep := min(time.Millisecond<<r.spins, longestSpin)
 	switch {
 	case inLine:
-		sleep = min(firstSpin<<(r.spins/commonTries), longestPoll)
+		sleep = min(time.Millisecond<<(r.spins/commonTries), longestPoll)
 	case waiters > 1:
-		sleep = min(firstSpin<<(r.spins/commonTries), commonSpin)
+		sleep = min(time.Millisecond<<(r.spins/commonTries), commonSpin)
 		if r.spins == mostSpins {
-			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), firstSpin)
+			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), time.Millisecond)
 		}
 	}
 	r.spins = min(r.spins+1, mostSpins)

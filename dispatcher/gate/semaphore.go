@@ -7,7 +7,7 @@ import "github.com/wheellock/wheellock/scripts"
 // One call takes permits for as many waiters from the head of the queue as there are permits for (take.lua). The permits are unassigned
 // until a waiter is granted them. If a waiter has given up meanwhile, its permits go to the next one, or back to Redis.
 
-// mostServed is how many waiters one call takes permits for.
+// mostServed bounds the waiters for which one call takes permits, or places in a fair queue: to a fraction of a millisecond of the server's time.
 const mostServed = 128
 
 // askTake takes permits for the waiters at the head of the queue.

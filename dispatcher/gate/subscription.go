@@ -13,13 +13,10 @@ type News struct {
 	N       int32 // how many
 	Most    int64 // the largest number in them
 
-	codes [mostCodes]int64 // the first numbers that may be a code
-	ones  int32            // how many were a 1
+	codes [4]int64 // the first numbers that may be a code. A process awaits one for a name. If others flood the channel, it may be lost
+	ones  int32    // how many were a 1
 	kept  uint8
 }
-
-// mostCodes is how many codes are kept. A process awaits one for a name. If others flood the channel, it may be lost, as any message may.
-const mostCodes = 4
 
 // Add adds a message with that number. On the channel of a mutex a 1 is for waiters of Redisson: an older version of this library sends it.
 func (n *News) Add(said int64) {
@@ -32,7 +29,7 @@ func (n *News) Add(said int64) {
 			n.ones++
 		}
 	}
-	if said > 1 && n.kept < mostCodes { // Redisson's numbers are 0 and 1
+	if said > 1 && int(n.kept) < len(n.codes) { // Redisson's numbers are 0 and 1
 		n.codes[n.kept] = said
 		n.kept++
 	}
@@ -118,7 +115,6 @@ const (
 	vainQuestions = 10
 	// From then on a message leads to a question at the earliest 1 ms after the last one, doubling to 16 ms: if a channel is flooded, each
 	// engine asks for the name at most 60 times a second.
-	firstHeed   = time.Millisecond
 	longestHeed = 16 * time.Millisecond
 )
 
@@ -136,7 +132,7 @@ func (l *listening) noteFound(now Time, changed bool) {
 	if now < l.heedAt {
 		return
 	}
-	pause := min(firstHeed<<(l.vain-vainQuestions), longestHeed)
+	pause := min(time.Millisecond<<(l.vain-vainQuestions), longestHeed)
 	if pause < longestHeed {
 		l.vain++
 	}

@@ -169,7 +169,7 @@ func TestTokensAreUsedToTheLast(t *testing.T) {
 
 // What grows with each refusal is bounded.
 func TestSleepsOfPollersAreBounded(t *testing.T) {
-	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: firstSpin / 2} {
+	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: time.Millisecond / 2} {
 		c := rivals{}
 		for n := range 300 { // more than a byte counts
 			if sleep := c.spin(waiters, false, 7); n >= mostSpins && sleep < least {
@@ -179,7 +179,7 @@ func TestSleepsOfPollersAreBounded(t *testing.T) {
 	}
 	c := rivals{}
 	for n := range 300 {
-		if sleep := c.spin(3, true, 7); sleep > longestPoll || n == 0 && sleep > firstSpin {
+		if sleep := c.spin(3, true, 7); sleep > longestPoll || n == 0 && sleep > time.Millisecond {
 			t.Fatalf("the first in line sleeps for %v after %d refusals", sleep, n)
 		}
 	}

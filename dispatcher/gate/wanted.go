@@ -5,13 +5,9 @@ import (
 	"time"
 )
 
-const (
-	// wantedPause is between two questions whether other processes wait for a name.
-	wantedPause = 250 * time.Millisecond
-	// listenerAge is the age of a hold from which on every subscriber has waited for it. A subscription outlives its last waiter by
-	// lingerTime; the rest is for the end of the subscription on its way to Redis.
-	listenerAge = 2 * lingerTime
-)
+// listenerAge is the age of a hold from which on every subscriber has waited for it. A subscription outlives its last waiter by lingerTime;
+// the rest is for the end of the subscription on its way to Redis.
+const listenerAge = 2 * lingerTime
 
 // Wanter is an Ender that can be notified that another caller waits for the name.
 type Wanter interface {
@@ -69,7 +65,7 @@ func (l *Lock) notifyOfWaiters() {
 // countWaiters asks Redis how many others wait, if it is time.
 func (l *Lock) countWaiters(now Time, fx *Effects) {
 	if w := &l.contest.rivals.wanting; l.flight == None && now >= w.alarm(l.Kind) {
-		w.lookAt = now + wantedPause
+		w.lookAt = now + 250*time.Millisecond
 		l.send(CountWaiters, 0, 0, fx)
 	}
 }

@@ -37,7 +37,7 @@ type Writer struct {
 func NewWriter(s *Settings, clock *ServerClock) *Writer { return &Writer{settings: s, clock: clock} }
 
 // Write returns the keys and arguments of a call that is sent now, and sets Sent of its commands, which are batch. A wide call declares its
-// first key, and has all keys behind its arguments (scripts/keys.lua). The slices are valid until the next Write.
+// first key, and has all keys behind its arguments (scripts/prelude.lua). The slices are valid until the next Write.
 func (w *Writer) Write(batch []gate.Command, c Call, sent gate.Time) (keys, args []string) {
 	w.keys, w.text, w.ends = w.keys[:0], w.text[:0], w.ends[:0]
 	w.batch, w.sent, w.call = batch, sent, c

@@ -1,12 +1,10 @@
 package redismodel
 
 import (
-	"encoding/binary"
-	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/wheellock/wheellock/internal/scriptcalls"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -22,9 +20,6 @@ var all = []scripts.Script{
 	scripts.GetCount, scripts.Count, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitAdd, scripts.PermitCount,
 	scripts.DeletePermits, scripts.PermitSet, scripts.PermitDelete,
 }
-
-// Engines have UUIDs of version 8.
-const engine1, engine2 = "11111111-1111-8111-1111-111111111111", "22222222-2222-8222-2222-222222222222"
 
 // rightsKey is the key that rights.lua writes; without the right to DEL it stands for a second.
 const rightsKey = "rights"
@@ -56,62 +51,21 @@ func (c *call) String() string {
 // caller makes calls that the engines would make where the model stands, and others. It looks into the model, which runs them
 // as they are made.
 type caller struct {
-	*rand.Rand
-	s      *Server
-	calls  uint64          // numbers those that leave receipts
-	keys   map[string]bool // all that were named
-	kind   string          // what most of them are about
-	alone  bool            // nobody else comes in between
-	engine string
+	*scriptcalls.Caller
+	s     *Server
+	keys  map[string]bool // all that were named
+	kind  string          // what most of them are about
+	alone bool            // nobody else comes in between
 	*call
 }
 
-func (c *caller) one(among ...string) string { return among[c.IntN(len(among))] }
-
 func (c *caller) one64(among ...int64) int64 { return among[c.IntN(len(among))] }
 
-func (c *caller) key(keys ...string) *caller {
-	c.call.keys = append(c.call.keys, keys...)
-	return c
-}
+// stands is what stands in the model.
+type stands struct{ s *Server }
 
-func (c *caller) arg(args ...string) *caller {
-	c.args = append(c.args, args...)
-	return c
-}
-
-func (c *caller) lease() *caller {
-	if c.IntN(40) == 0 {
-		return c.arg(c.one("0", "-1", "x", "", "1.5", "9007199254740993", "9223372036854775807", "4398046511105", "1e3", "0x10", " 7"))
-	}
-	return c.arg(c.one("1", "2", "50", "1000", "1500", "30000", "60000", "3600000"))
-}
-
-func (c *caller) owner() string { return c.engine + ":" + c.one("1", "2", "3") }
-
-// until is a notAfter: none, to come, now, or over.
-func (c *caller) until() *caller {
-	now := c.s.millis()
-	return c.arg(c.one("0", "0", "9000000000000", "1", strconv.FormatInt(now, 10), strconv.FormatInt(now-1, 10), strconv.FormatInt(now+1, 10)))
-}
-
-func (c *caller) how() *caller { return c.arg(c.one("PUBLISH", "PUBLISH", "BOTH", "SPUBLISH")) }
-
-// fresh is the number of a call that leaves a receipt; sometimes it is the last one's, sent twice, or one before.
-func (c *caller) fresh() *caller {
-	switch c.IntN(6) {
-	case 0:
-	case 1:
-		return c.arg(strconv.FormatUint(max(c.calls, 3)-2, 10))
-	default:
-		c.calls++
-	}
-	return c.arg(strconv.FormatUint(c.calls, 10))
-}
-
-// parts are the names of what stands in a key of a type.
-func (c *caller) parts(key string, kind kind) (names []string) {
-	if o, wrong := c.s.read(key, kind); o != nil && !wrong {
+func (m stands) Parts(key, of string) (names []string) {
+	if o, wrong := m.s.read(key, map[string]kind{"hash": aHash, "zset": aZset}[of]); o != nil && !wrong {
 		for _, part := range o.parts {
 			names = append(names, part.name)
 		}
@@ -119,95 +73,35 @@ func (c *caller) parts(key string, kind kind) (names []string) {
 	return names
 }
 
-// holder is mostly an owner that stands in the lock, if one does.
-func (c *caller) holder(name string) string {
-	fields := c.parts(name, aHash)
-	if len(fields) == 0 || c.IntN(4) == 0 {
-		return c.owner()
+func (m stands) Text(key string) (text string, is bool) {
+	if o, wrong := m.s.read(key, aString); o != nil && !wrong {
+		return o.text, true
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(c.one(fields...), ":write"), ":detached")
-}
-
-// code is mostly the code of the place of an owner in line, if it has one.
-func (c *caller) code(name, owner string) string {
-	for _, place := range c.parts(scripts.LineKey(name), aZset) {
-		if code, its := strings.CutPrefix(place, owner+" "); its && c.IntN(4) > 0 {
-			return code
-		}
-	}
-	return c.one("1", "77", "7900000000000000178")
-}
-
-// inLine is mostly the owner of a place in line, if there is one.
-func (c *caller) inLine(name string) string {
-	for _, place := range c.parts(scripts.LineKey(name), aZset) {
-		if owner, _, is := strings.Cut(place, " "); is && c.IntN(3) > 0 {
-			return owner
-		}
-	}
-	return c.owner()
-}
-
-// held is mostly the number of a permit that this engine has, if it has one.
-func (c *caller) held(name string) string {
-	for _, member := range c.parts(scripts.PermitsKey(name), aZset) {
-		if number, ours := strings.CutPrefix(member, scripts.PermitBytes(c.engine)); ours && len(number) == 8 && c.IntN(4) > 0 {
-			return strconv.FormatUint(binary.BigEndian.Uint64([]byte(number)), 10)
-		}
-	}
-	return strconv.FormatUint(c.calls, 10)
-}
-
-// kinds of locks and counters; each has three names of its own.
-var kinds = []string{"lock", "fenced", "rw", "fair", "sem", "latch", "permits", "simple"}
-
-func namesOf(kind string) []string {
-	return []string{"{" + kind + "}1", "{" + kind + "}2", kind + ":3"}
+	return "", false
 }
 
 // next makes a call.
 func (c *caller) next() {
 	c.call = &call{passes: c.pause()}
 	c.s.Micros += c.passes
-	c.engine = c.one(engine1, engine2)
+	c.Engine = c.One(scriptcalls.Engine1, scriptcalls.Engine2)
 	kind := c.kind
 	if c.IntN(10) == 0 {
-		kind = c.one(kinds...)
+		kind = c.One(scriptcalls.Kinds...)
 	}
-	names := namesOf(kind)
-	c.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	names = names[:1+max(0, c.IntN(5)-2)]
+	names := c.Names(kind)[:1+max(0, c.IntN(5)-2)]
 	if c.IntN(6) == 0 && !c.alone {
 		c.call.command = c.outsider(names[0])
 		return
 	}
-	if c.IntN(15) == 0 {
-		kind = c.one(kinds...) // another kind's script
-	}
-	switch kind {
-	case "lock":
-		c.mutex(names)
-	case "fenced":
-		c.fenced(names)
-	case "rw":
-		c.readWrite(names)
-	case "fair":
-		c.fair(names)
-	case "sem":
-		c.counting(names, scripts.SemaphoreChannel, scripts.Take, scripts.Give, scripts.AddPermits, scripts.SetPermits, scripts.DrainPermits, scripts.DeletePermits, scripts.Count)
-	case "simple":
-		c.simple(names)
-	case "latch":
-		c.counting(names, scripts.LatchChannel, scripts.GetCount, scripts.CountDown, scripts.SetCount, scripts.DeleteCount)
-	default:
-		c.permits(names)
-	}
+	c.Make(kind, names)
+	c.script, c.call.keys, c.args = c.Script, c.Keys, c.Args
 	rare := 200
 	if c.alone { // a right is missing
 		rare = 25
 	}
 	if c.IntN(rare) == 0 {
-		c.script, c.call.keys, c.args = scripts.Rights, nil, []string{rightsKey, "nobody", c.one("PUBLISH", "BOTH", "SPUBLISH")}
+		c.script, c.call.keys, c.args = scripts.Rights, nil, []string{rightsKey, "nobody", c.One("PUBLISH", "BOTH", "SPUBLISH")}
 	}
 	if c.IntN(12) == 0 {
 		c.spoil()
@@ -238,7 +132,7 @@ func (c *caller) spoil() {
 	case n == 0 && len(c.args) > 0:
 		c.args = c.args[:len(c.args)-1]
 	case n == 1:
-		c.arg(c.one("", "x", "1"))
+		c.args = append(c.args, c.One("", "x", "1"))
 	case n == 2 && len(c.call.keys) > 1:
 		c.call.keys[0] = c.call.keys[len(c.call.keys)-1]
 	case n == 3 && len(c.call.keys) > 1:
@@ -246,7 +140,7 @@ func (c *caller) spoil() {
 	case n == 4 && len(c.call.keys) > 1:
 		c.call.keys = c.call.keys[:len(c.call.keys)-1]
 	case len(c.args) > 0: // no large number: some tell how often
-		c.args[c.IntN(len(c.args))] = c.one("", "x", "-1", "0", "1.5", "1e1", "0x10", " 7", "7 ", "nan", "mode", "-3x", "2x2", "a:b:c", "\x00")
+		c.args[c.IntN(len(c.args))] = c.One("", "x", "-1", "0", "1.5", "1e1", "0x10", " 7", "7 ", "nan", "mode", "-3x", "2x2", "a:b:c", "\x00")
 	}
 }
 
@@ -255,26 +149,26 @@ func (c *caller) outsider(name string) []string {
 	now := c.s.millis()
 	moment := strconv.FormatInt(now+c.Int64N(4000)-1000, 10)
 	queue, deadlines, alive := scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name)
-	held, counter, receipt := scripts.PermitsKey(name), scripts.TokenKey(name), scripts.ReceiptKey(name, c.engine)
+	held, counter, receipt := scripts.PermitsKey(name), scripts.TokenKey(name), scripts.ReceiptKey(name, c.Engine)
 	line, since := scripts.LineKey(name), strconv.FormatInt(1<<52+now-c.one64(-5, 0, 50, 99, 100, 101, 5000), 10)
-	leader, count := scripts.LeaderKey(name), c.one("1", "2", "3", "x", "")
+	leader, count := scripts.LeaderKey(name), c.One("1", "2", "3", "x", "")
 	commands := [][]string{
 		{"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", name}, {"DEL", held}, {"DEL", queue}, {"DEL", deadlines}, {"DEL", alive}, {"DEL", receipt},
-		{"SET", name, "5"}, {"SET", name, "no number"}, {"SET", name, c.one("-2", "9007199254740991", "9007199254740992", "1.5", "007", "9223372036854775807")},
-		{"SET", name, "token", "NX", "PX", c.one("1", "2000", "36000000")}, {"SET", name, c.one("", "token", c.owner()+":r4nd0m"), "PX", c.one("1", "2000", "36000000")},
-		{"HSET", name, "java:1", count}, {"HSET", name, c.owner(), count}, {"HSET", name, "mode", c.one("read", "write", "x")}, {"HSET", name, c.owner() + ":write", "1"},
-		{"HSET", name, "mode", "read", "java:1", count}, {"SET", scripts.HoldKey(name, "java:1"), "1", "PX", c.one("1", "500", "5000")},
-		{"SET", scripts.SuffixName(name, "java:1:rwlock_timeout:2"), "1", "PX", c.one("1", "500", "5000")}, {"SADD", scripts.HoldKey(name, c.owner()), "x"},
-		{"PERSIST", name}, {"PEXPIRE", name, c.one("1", "2000", "36000000")}, {"RPUSH", name, "x"}, {"SADD", name, "x"}, {"ZADD", name, "1", "x"},
-		{"SET", queue, "x"}, {"RPUSH", queue, "java:7"}, {"RPUSH", queue, "java:7", "java:8"}, {"LPUSH", queue, c.owner()}, {"RPUSH", queue, c.owner()}, {"LPOP", queue},
-		{"ZADD", deadlines, moment, "java:7"}, {"ZADD", deadlines, moment, c.owner()}, {"ZADD", deadlines, strconv.FormatInt(now+300000, 10), "java:8"}, {"SET", deadlines, "x"},
-		{"ZADD", alive, moment, c.engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
-		{"SET", counter, c.one("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
-		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.one("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
-		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, strconv.FormatInt(-now+c.one64(0, 5, 199, 200), 10), c.engine + ":1 1"}, {"ZADD", line, "3", c.engine + ":2 1"}, {"ZADD", line, since, "since"},
+		{"SET", name, "5"}, {"SET", name, "no number"}, {"SET", name, c.One("-2", "9007199254740991", "9007199254740992", "1.5", "007", "9223372036854775807")},
+		{"SET", name, "token", "NX", "PX", c.One("1", "2000", "36000000")}, {"SET", name, c.One("", "token", c.Owner()+":r4nd0m"), "PX", c.One("1", "2000", "36000000")},
+		{"HSET", name, "java:1", count}, {"HSET", name, c.Owner(), count}, {"HSET", name, "mode", c.One("read", "write", "x")}, {"HSET", name, c.Owner() + ":write", "1"},
+		{"HSET", name, "mode", "read", "java:1", count}, {"SET", scripts.HoldKey(name, "java:1"), "1", "PX", c.One("1", "500", "5000")},
+		{"SET", scripts.SuffixName(name, "java:1:rwlock_timeout:2"), "1", "PX", c.One("1", "500", "5000")}, {"SADD", scripts.HoldKey(name, c.Owner()), "x"},
+		{"PERSIST", name}, {"PEXPIRE", name, c.One("1", "2000", "36000000")}, {"RPUSH", name, "x"}, {"SADD", name, "x"}, {"ZADD", name, "1", "x"},
+		{"SET", queue, "x"}, {"RPUSH", queue, "java:7"}, {"RPUSH", queue, "java:7", "java:8"}, {"LPUSH", queue, c.Owner()}, {"RPUSH", queue, c.Owner()}, {"LPOP", queue},
+		{"ZADD", deadlines, moment, "java:7"}, {"ZADD", deadlines, moment, c.Owner()}, {"ZADD", deadlines, strconv.FormatInt(now+300000, 10), "java:8"}, {"SET", deadlines, "x"},
+		{"ZADD", alive, moment, c.Engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
+		{"SET", counter, c.One("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
+		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.One("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
+		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.Engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, strconv.FormatInt(-now+c.one64(0, 5, 199, 200), 10), c.Engine + ":1 1"}, {"ZADD", line, "3", c.Engine + ":2 1"}, {"ZADD", line, since, "since"},
 		{"ZREM", line, "since"}, {"PERSIST", line}, {"PEXPIRE", line, "1500"},
-		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.owner()}, {"HSET", leader, "term", count},
-		{"SET", receipt, c.one("x", "1:1", strconv.FormatUint(c.calls, 10)+":-1", "999999:2", strconv.FormatUint(c.calls+1, 10)+":0")}, {"SADD", receipt, "x"},
+		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.Owner()}, {"HSET", leader, "term", count},
+		{"SET", receipt, c.One("x", "1:1", strconv.FormatUint(c.Calls, 10)+":-1", "999999:2", strconv.FormatUint(c.Calls+1, 10)+":0")}, {"SADD", receipt, "x"},
 	}
 	command := commands[c.IntN(len(commands))]
 	c.keys[command[1]] = true

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/scriptcalls"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -63,17 +64,17 @@ func newScriptDuel(r *rival) *scriptDuel {
 		d.digests[script.Name] = r.MustDo("SCRIPT", "LOAD", script.Text).Text
 		d.answered[script.Name] = make(map[string]int)
 	}
-	for _, kind := range kinds {
-		for _, name := range namesOf(kind)[:2] { // to those of the third nobody listens
+	for _, kind := range scriptcalls.Kinds {
+		for _, name := range scriptcalls.NamesOf(kind)[:2] { // to those of the third nobody listens
 			d.subscribe(scripts.LockChannel(name), scripts.LeaderChannel(name), scripts.RWChannel(name), scripts.SemaphoreChannel(name), scripts.LatchChannel(name), scripts.FairChannel(name, "java:7"),
-				scripts.Inbox(scripts.LockChannel(name), engine1))
+				scripts.Inbox(scripts.LockChannel(name), scriptcalls.Engine1))
 			for n := range 4 {
-				d.subscribe(scripts.FairChannel(name, engine1+":"+strconv.Itoa(n)), scripts.FairChannel(name, engine2+":"+strconv.Itoa(n)))
+				d.subscribe(scripts.FairChannel(name, scriptcalls.Engine1+":"+strconv.Itoa(n)), scripts.FairChannel(name, scriptcalls.Engine2+":"+strconv.Itoa(n)))
 			}
 		}
 	}
-	d.subscribe(scripts.Inbox(scripts.LockChannel(namesOf("lock")[0]), engine2), scripts.Inbox(scripts.LockChannel(namesOf("fenced")[1]), engine2),
-		scripts.Inbox(scripts.LockChannel(namesOf("simple")[0]), engine2)) // in other lines this one is dead
+	d.subscribe(scripts.Inbox(scripts.LockChannel(scriptcalls.NamesOf("lock")[0]), scriptcalls.Engine2), scripts.Inbox(scripts.LockChannel(scriptcalls.NamesOf("fenced")[1]), scriptcalls.Engine2),
+		scripts.Inbox(scripts.LockChannel(scriptcalls.NamesOf("simple")[0]), scriptcalls.Engine2)) // in other lines this one is dead
 	for channel := range d.subscribed {
 		d.rival.heard.pipe([]string{"SUBSCRIBE", channel})
 		if d.s.since(7, 0) {
@@ -102,8 +103,11 @@ func (d *scriptDuel) subscribe(channels ...string) {
 
 // sequence makes some calls one after the other, and answers how many.
 func (d *scriptDuel) sequence(t *testing.T, n, most int) int {
-	c := &caller{Rand: rand.New(rand.NewPCG(*seedFlag, uint64(n))), s: d.s, keys: map[string]bool{rightsKey: true}}
-	c.kind = c.one(kinds...)
+	c := &caller{
+		Caller: &scriptcalls.Caller{Rand: rand.New(rand.NewPCG(*seedFlag, uint64(n))), Stands: stands{d.s}, Millis: d.s.millis},
+		s:      d.s, keys: map[string]bool{rightsKey: true},
+	}
+	c.kind = c.One(scriptcalls.Kinds...)
 	var calls []*call
 	var ours []Value
 	run := func(made *call) {
@@ -151,10 +155,10 @@ func (d *scriptDuel) sequence(t *testing.T, n, most int) int {
 
 // illness makes a server refuse writes, or take a right away; then nobody else comes: what a user without it hears is in other words.
 func (d *scriptDuel) illness(c *caller) (begin, end []string) {
-	ill := c.one("READONLY", "NOREPLICAS", "OOM", "MISCONF", "rights", "rights", "rights")
+	ill := c.One("READONLY", "NOREPLICAS", "OOM", "MISCONF", "rights", "rights", "rights")
 	if ill == "rights" || ill == "READONLY" && !d.s.since(7, 0) { // scripts on a replica of Redis 6 still see what has run out
 		c.alone = true
-		return []string{"ACL", "SETUSER", "default", "-" + c.one(d.rights()...)}, rightsBack
+		return []string{"ACL", "SETUSER", "default", "-" + c.One(d.rights()...)}, rightsBack
 	}
 	return refusals[ill].begin, refusals[ill].end
 }

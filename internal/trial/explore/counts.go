@@ -27,7 +27,7 @@ type doubt struct {
 }
 
 // receiptTime is for how long an engine asks what became of a call without owner: its receipt stands for little longer
-// (receipt.lua). What a call did whose answer did not come in that time is known to nobody.
+// (counting.lua). What a call did whose answer did not come in that time is known to nobody.
 const receiptTime = gate.Time(50 * time.Second)
 
 // begin sets up what stands in Redis when the world begins.

@@ -11,7 +11,7 @@ import (
 func (f *luaFile) order(list []*luaNode) {
 	for i := 1; i < len(list); i++ {
 		a, b := list[i-1], list[i]
-		if !moves(a) || !moves(b) || f.says(b, a.names) || f.says(a, b.names) {
+		if !moves(a) || !moves(b) || f.isBlock(a) && f.isBlock(b) || f.says(b, a.names) || f.says(a, b.names) {
 			continue
 		}
 		if f.calls(a) && f.calls(b) && (f.changes(a) || f.changes(b)) || f.says(b, f.assigned(a)) || f.says(a, f.assigned(b)) {
@@ -24,6 +24,9 @@ func (f *luaFile) order(list []*luaNode) {
 func moves(n *luaNode) bool {
 	return slices.Contains([]string{"assignment", "call statement", "local", "if", "for"}, n.kind)
 }
+
+// isBlock reports whether a statement is the block of a verb: no script has two of them.
+func (f *luaFile) isBlock(n *luaNode) bool { return strings.HasPrefix(f.source(n), "if VERB == ") }
 
 var luaName = regexp.MustCompile(`[A-Za-z_]\w*`)
 

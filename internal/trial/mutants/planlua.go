@@ -78,12 +78,12 @@ var engineTests = []struct {
 	scripts string
 	tests   *regexp.Regexp
 }{
-	{"fair fair_ask fair_leave fair_release", regexp.MustCompile(`^TestFair`)},
-	{"rw acquire_rw release_rw renew pass", regexp.MustCompile(`^TestRW`)},
-	{"simple_line acquire_simple release_simple simple peek", regexp.MustCompile(`^TestSimple`)},
-	{"called receipt permits permit_take permit_free permit_renew change count", regexp.MustCompile(`^Test(Held)?Permit`)},
-	{"called receipt take change count", regexp.MustCompile(`^TestSemaphore`)},
-	{"receipt change count", regexp.MustCompile(`^TestLatch`)},
+	{"fair fair_ask fair_release", regexp.MustCompile(`^TestFair`)},
+	{"acquire_rw release_rw renew pass", regexp.MustCompile(`^TestRW`)},
+	{"simple_line acquire_simple release_simple simple inspect", regexp.MustCompile(`^TestSimple`)},
+	{"called counting permits change count", regexp.MustCompile(`^Test(Held)?Permit`)},
+	{"called counting take change count", regexp.MustCompile(`^TestSemaphore`)},
+	{"counting change count", regexp.MustCompile(`^TestLatch`)},
 }
 
 // engineKillers are those tests, which run the scripts on a real server.
@@ -150,15 +150,15 @@ func (s *luaScripts) embedding() string {
 
 // worldScripts are the scripts that each kind of lock runs in the explorer's worlds. Nobody there asks for the others.
 var worldScripts = map[string]string{
-	"mutex":      "prelude faults line acquire release renew pass tokens",
-	"line":       "prelude faults tokens line acquire release renew pass",
-	"spin":       "prelude faults acquire release renew pass tokens",
-	"fenced":     "prelude faults tokens acquire line release renew pass",
-	"fair":       "prelude faults claim fair fair_ask fair_release fair_leave renew",
-	"read-write": "prelude faults rw line acquire_rw release_rw renew pass",
-	"permits":    "prelude faults line called receipt permits permit_take permit_free permit_renew change",
-	"semaphore":  "prelude faults line called receipt take change",
-	"latch":      "prelude faults receipt count change",
+	"mutex":      "prelude line acquire release renew pass tokens",
+	"line":       "prelude tokens line acquire release renew pass",
+	"spin":       "prelude acquire release renew pass tokens",
+	"fenced":     "prelude tokens acquire line release renew pass",
+	"fair":       "prelude claim fair fair_ask fair_release renew",
+	"read-write": "prelude line acquire_rw release_rw renew pass",
+	"permits":    "prelude line called counting permits change",
+	"semaphore":  "prelude line called counting take change",
+	"latch":      "prelude counting count change",
 }
 
 // runsIn reports whether a script runs in the world of a run of the explorer, which ends with the name of its kind, or has it inside.

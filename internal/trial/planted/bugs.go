@@ -29,7 +29,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.contest.forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
-		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
+		{"scripts/counting.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
 		{"scripts/acquire_rw.lua", "channelof(lock), not reads or found[1] == 'write'", "channelof(lock), not reads"},
@@ -71,7 +71,7 @@ var bugs = []Bug{
 		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
-		{"scripts/permit_free.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
+		{"scripts/permits.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
@@ -81,7 +81,7 @@ var bugs = []Bug{
 		{"engine/lockoption.go", "		wait = o.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
-		{"scripts/permit_take.lua", "			if refused then return refused end\n", ""},
+		{"scripts/permits.lua", "extend(held, one, score, ends)\n				if refused then return refused end\n", "extend(held, one, score, ends)\n"},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
 		{"dispatcher/gate/keeping.go", "		f.grantedInVain(l, now, g.ID)\n", ""},
@@ -103,7 +103,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
-		{"scripts/pass.lua", "	if not found[1] and not found[2] then return -1 end\n", ""},
+		{"scripts/pass.lua", "foreign() end\n		if not found[1] and not found[2] then return -1 end\n", "foreign() end\n"},
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
@@ -214,7 +214,7 @@ var bugs = []Bug{
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
 		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + giftRenewal", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + giftRenewal"},
+		{"dispatcher/gate/claim.go", "	g.Next = now + 50*time.Millisecond", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + 50*time.Millisecond"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},
@@ -263,10 +263,10 @@ var bugs = []Bug{
 		{"scripts/simple_line.lua", "	if found ~= owner then return", "	if type(found) ~= 'string' then return"},
 	}},
 	{"a simple lock whose renewal loses the TTL", []edit{
-		{"scripts/simple.lua", "or prolong(lock, lease) or renews and 1", "or not call('SET', lock, owner) or renews and 1"},
+		{"scripts/simple.lua", "prolong(KEYS[i], ARGV[n + i] or ARGV[n + 1])", "not call('SET', KEYS[i], ARGV[i])"},
 	}},
 	{"a simple lock whose adoption loses the TTL", []edit{
-		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease)", "call('SET', lock, fresh)"},
+		{"scripts/simple.lua", "call('SET', lock, fresh, 'PX', lease) -- refused", "call('SET', lock, fresh) -- refused"},
 	}},
 	{"a simple lock that is refused to the owner that has it", []edit{
 		{"scripts/acquire_simple.lua", "found ~= owner then", "found ~= lock then"},

@@ -1,12 +1,8 @@
 package scripts_test
 
-import (
-	"strings"
+import "github.com/wheellock/wheellock/scripts"
 
-	"github.com/wheellock/wheellock/scripts"
-)
-
-// The scenes and calls of simple locks, whose keys are strings.
+// The scenes of simple locks, whose keys are strings.
 
 // simply sets up a simple lock that an owner has.
 func simply(owner string) func(*box) {
@@ -63,62 +59,4 @@ var simpleScenes = []scene{
 	{"release simple", scripts.ReleaseSimple, simply("me:1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 100}, simplyFrees},
 	{"release simple to the line", scripts.ReleaseSimple, lined(simply("me:1"), bob+":2"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 100}, simplyFrees},
 	{"release simple from line", scripts.ReleaseSimpleFromLine, lined(simply("me:1"), "me:1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 100, 77}, simplyFrees},
-}
-
-// simpleOwner is an owner of this engine, or one that no engine has.
-func (c *call) simpleOwner() string {
-	return c.owner() + oneOf(c.duel, []string{":r4nd0m", ":r4nd0m", "'s"})
-}
-
-// simpleHolder is mostly the owner that has the lock, if one has.
-func (c *call) simpleHolder(name string) string {
-	if c.IntN(4) == 0 || c.real.do("TYPE", name) != "string" {
-		return c.simpleOwner()
-	}
-	return c.real.must("GET", name)
-}
-
-// simple is a call about simple locks.
-func (c *call) simple() []string {
-	channel := scripts.LockChannel
-	c.script = oneOf(c.duel, []scripts.Script{
-		scripts.AcquireSimple, scripts.AcquireSimple, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.RenewSimple,
-		scripts.ConfirmSimple, scripts.ReleaseSimple, scripts.ReleaseSimpleFromLine, scripts.AdoptSimple, scripts.DetachSimple, scripts.InspectSimple, scripts.Peek,
-	})
-	switch c.script.Name {
-	case "acquire_simple":
-		c.until()
-		return c.each(func(name string) { c.key(name).arg(c.simpleOwner()).lease() })
-	case "acquire_simple_in_line":
-		c.until().arg("PUBLISH")
-		return c.each(func(name string) {
-			c.key(name, c.line(name)).arg(c.simpleOwner()).lease().arg(oneOf(c.duel, []string{"7777777777", "-7777777777"}), channel(name))
-		})
-	case "renew_simple":
-		return c.each(func(name string) { c.key(name).arg(c.simpleHolder(name)) }, c.leasesBehind)
-	case "confirm_simple":
-		return c.each(func(name string) { c.key(name, c.line(name)).arg(c.simpleHolder(name)).lease() })
-	case "adopt_simple":
-		c.until()
-		return c.each(func(name string) { c.key(name).arg(c.simpleHolder(name), c.simpleOwner()).lease() })
-	case "detach_simple":
-		c.arg("PUBLISH")
-		return c.each(func(name string) {
-			owner := strings.TrimSuffix(c.simpleHolder(name), ":detached")
-			c.key(name, c.line(name)).arg(owner, owner+":detached").lease().arg(channel(name))
-		})
-	case "inspect_simple":
-		c.names = c.names[:1]
-		fallthrough
-	case "peek":
-		return c.each(func(name string) { c.key(name) })
-	}
-	leaves := c.script.Name == scripts.ReleaseSimpleFromLine.Name
-	c.arg("PUBLISH")
-	return c.each(func(name string) {
-		c.key(name, c.line(name)).arg(c.simpleHolder(name), channel(name), oneOf(c.duel, []string{"0", "100", "3600000"}))
-		if leaves {
-			c.arg("7777777777")
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package redismodel
+package scriptcalls
 
 import (
 	"strconv"
@@ -10,7 +10,7 @@ import (
 // The calls of each kind of lock and counter.
 
 // each gives every name its keys and arguments, and what comes behind them all.
-func (c *caller) each(names []string, give func(name string), behind ...func()) {
+func (c *Caller) each(names []string, give func(name string), behind ...func()) {
 	for _, name := range names {
 		give(name)
 	}
@@ -20,7 +20,7 @@ func (c *caller) each(names []string, give func(name string), behind ...func()) 
 }
 
 // leasesBehind gives one lease for all names, or one for each.
-func (c *caller) leasesBehind(names []string) func() {
+func (c *Caller) leasesBehind(names []string) func() {
 	return func() {
 		c.lease()
 		if c.IntN(2) == 0 {
@@ -31,21 +31,21 @@ func (c *caller) leasesBehind(names []string) func() {
 	}
 }
 
-func (c *caller) pick(among ...scripts.Script) string {
-	c.script = among[c.IntN(len(among))]
-	return c.script.Name
+func (c *Caller) pick(among ...scripts.Script) string {
+	c.Script = among[c.IntN(len(among))]
+	return c.Script.Name
 }
 
-func (c *caller) mutex(names []string) {
+func (c *Caller) mutex(names []string) {
 	channel := scripts.LockChannel
 	line := func(name string) string { // mostly
-		return c.one(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
+		return c.One(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
 	}
 	switch c.pick(scripts.Acquire, scripts.Acquire, scripts.AcquireInLine, scripts.AcquireInLine, scripts.AcquireInLine, scripts.Release, scripts.Release, scripts.ReleaseFromLine, scripts.Renew, scripts.Confirm, scripts.Inspect,
 		scripts.Detach, scripts.Detach, scripts.Adopt, scripts.Adopt, scripts.CountWaiters) {
 	case "acquire":
 		c.until()
-		c.each(names, func(name string) { c.key(name).arg(c.owner()) }, c.leasesBehind(names))
+		c.each(names, func(name string) { c.key(name).arg(c.Owner()) }, c.leasesBehind(names))
 	case "renew":
 		c.each(names, func(name string) { c.key(name).arg(c.holder(name)) }, c.leasesBehind(names))
 	case "confirm":
@@ -53,28 +53,28 @@ func (c *caller) mutex(names []string) {
 	case "detach":
 		c.how().each(names, func(name string) {
 			owner := c.holder(name)
-			c.key(name, c.one(line(name), scripts.FairQueue(name))).arg(owner, owner+":detached").lease().arg(c.one("", channel(name)))
+			c.key(name, c.One(line(name), scripts.FairQueue(name))).arg(owner, owner+":detached").lease().arg(c.One("", channel(name)))
 		})
 	case "adopt":
-		c.until().arg("64", c.one("0", "86400000"))
+		c.until().arg("64", c.One("0", "86400000"))
 		c.each(names, func(name string) {
-			c.key(name, c.one(name, scripts.TokenKey(name))).arg(c.one(c.holder(name), c.holder(name)+":detached"), c.owner()).lease()
+			c.key(name, c.One(name, scripts.TokenKey(name))).arg(c.One(c.holder(name), c.holder(name)+":detached"), c.Owner()).lease()
 		})
 	case "count_waiters":
 		c.how().each(names, func(name string) {
-			c.key(name, c.one(line(name), scripts.FairQueue(name))).arg(c.one(channel(name), channel(name), ""))
+			c.key(name, c.One(line(name), scripts.FairQueue(name))).arg(c.One(channel(name), channel(name), ""))
 		})
 	case "release":
-		c.arg(c.one("PUBLISH", "PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name, line(name)).arg(c.holder(name), channel(name)) })
+		c.arg(c.or("PUBLISH", "PUBLISH", "PUBLISH", "NONE", "BOTH")).each(names, func(name string) { c.key(name, line(name)).arg(c.holder(name), channel(name)) })
 	case "acquire_in_line":
-		c.until().arg("64", c.one("0", "86400000")).how()
+		c.until().arg("64", c.One("0", "86400000")).how()
 		c.each(names, func(name string) {
 			owner := c.inLine(name)
-			c.key(name, line(name), c.one(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.one("", "-") + c.code(name, owner))
+			c.key(name, line(name), c.One(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.One("", "-") + c.code(name, owner))
 		})
 	case "release_from_line":
 		c.how().each(names, func(name string) {
-			owner := c.one(c.holder(name), c.inLine(name))
+			owner := c.One(c.holder(name), c.inLine(name))
 			c.key(name, line(name)).arg(owner, channel(name), c.code(name, owner))
 		})
 	default:
@@ -83,22 +83,22 @@ func (c *caller) mutex(names []string) {
 }
 
 // simpleOwner is an owner of a simple lock; with a salt of no engine it is another's.
-func (c *caller) simpleOwner() string { return c.owner() + c.one(":r4nd0m", ":r4nd0m", "'s") }
+func (c *Caller) simpleOwner() string { return c.Owner() + c.One(":r4nd0m", ":r4nd0m", "'s") }
 
 // simpleHolder is mostly the owner that has the simple lock, if one has.
-func (c *caller) simpleHolder(name string) string {
-	if o, wrong := c.s.read(name, aString); o != nil && !wrong && c.IntN(4) > 0 {
-		return o.text
+func (c *Caller) simpleHolder(name string) string {
+	if text, is := c.Stands.Text(name); is && c.IntN(4) > 0 {
+		return text
 	}
 	return c.simpleOwner()
 }
 
-func (c *caller) simple(names []string) {
+func (c *Caller) simple(names []string) {
 	channel := scripts.LockChannel
 	line := func(name string) string { // mostly
-		return c.one(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
+		return c.One(name, scripts.LineKey(name), scripts.LineKey(name), scripts.LineKey(name))
 	}
-	turn := func() string { return c.one("0", "50", "100", "5000", "") }
+	turn := func() string { return c.or("0", "0", "50", "100", "5000", "") }
 	switch c.pick(scripts.AcquireSimple, scripts.AcquireSimple, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.AcquireSimpleInLine, scripts.RenewSimple,
 		scripts.ConfirmSimple, scripts.ReleaseSimple, scripts.ReleaseSimple, scripts.ReleaseSimpleFromLine, scripts.AdoptSimple, scripts.DetachSimple, scripts.InspectSimple, scripts.Peek) {
 	case "acquire_simple":
@@ -107,8 +107,8 @@ func (c *caller) simple(names []string) {
 	case "acquire_simple_in_line":
 		c.until().how()
 		c.each(names, func(name string) {
-			owner := c.one(c.inLine(name), c.simpleOwner())
-			c.key(name, line(name)).arg(owner).lease().arg(c.one("", "-")+c.code(name, owner), channel(name))
+			owner := c.One(c.inLine(name), c.simpleOwner())
+			c.key(name, line(name)).arg(owner).lease().arg(c.One("", "-")+c.code(name, owner), channel(name))
 		})
 	case "renew_simple":
 		c.each(names, func(name string) { c.key(name).arg(c.simpleHolder(name)) }, c.leasesBehind(names))
@@ -118,7 +118,7 @@ func (c *caller) simple(names []string) {
 		c.how().each(names, func(name string) { c.key(name, line(name)).arg(c.simpleHolder(name), channel(name), turn()) })
 	case "release_simple_from_line":
 		c.how().each(names, func(name string) {
-			owner := c.one(c.simpleHolder(name), c.inLine(name))
+			owner := c.One(c.simpleHolder(name), c.inLine(name))
 			c.key(name, line(name)).arg(owner, channel(name), turn(), c.code(name, owner))
 		})
 	case "adopt_simple":
@@ -136,7 +136,7 @@ func (c *caller) simple(names []string) {
 	}
 }
 
-func (c *caller) fenced(names []string) {
+func (c *Caller) fenced(names []string) {
 	switch c.IntN(6) {
 	case 0, 1, 2:
 		c.mutex(names)
@@ -145,48 +145,48 @@ func (c *caller) fenced(names []string) {
 		c.election(names[0])
 		return
 	}
-	c.script = scripts.AcquireFenced
-	c.until().arg("64", c.one("0", "86400000", "1000"))
-	c.each(names, func(name string) { c.key(name, scripts.TokenKey(name)).arg(c.owner()).lease() })
+	c.Script = scripts.AcquireFenced
+	c.until().arg("64", c.or("86400000", "0", "86400000", "1000"))
+	c.each(names, func(name string) { c.key(name, scripts.TokenKey(name)).arg(c.Owner()).lease() })
 }
 
 // election asks who leads, or has the holder of the lock note that it leads, or leads no more.
-func (c *caller) election(name string) {
-	c.script = scripts.Leader
+func (c *Caller) election(name string) {
+	c.Script = scripts.Leader
 	c.key(name, scripts.LeaderKey(name))
 	if c.IntN(3) > 0 {
-		c.how().arg(scripts.LeaderChannel(name), c.holder(name), c.one("1", "2", "7"), c.one("red", "blue", ""))
+		c.how().arg(scripts.LeaderChannel(name), c.holder(name), c.One("1", "2", "7"), c.One("red", "blue", ""))
 	}
 }
 
-func (c *caller) readWrite(names []string) {
+func (c *Caller) readWrite(names []string) {
 	channel := scripts.RWChannel
-	line := func(name string) string { return c.one(name, scripts.LineKey(name), scripts.LineKey(name)) }
+	line := func(name string) string { return c.One(name, scripts.LineKey(name), scripts.LineKey(name)) }
 	switch c.pick(scripts.AcquireRead, scripts.AcquireRead, scripts.AcquireWrite, scripts.AcquireWriteInLine, scripts.ReleaseRead, scripts.ReleaseRead, scripts.ReleaseReadFromLine,
 		scripts.ReleaseWrite, scripts.ReleaseWriteFromLine, scripts.RenewRead, scripts.ConfirmRead, scripts.Downgrade, scripts.Renew, scripts.Confirm) {
 	case "acquire_read":
 		c.until().how().each(names, func(name string) {
-			owner := c.owner()
-			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.one("", "-77"), c.one("-2", "-1", "0", "1", "2"))
+			owner := c.Owner()
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.One("", "-77"), c.One("-2", "-1", "0", "1", "2"))
 		})
 	case "acquire_write":
-		c.until().each(names, func(name string) { c.key(name).arg(c.owner() + ":write").lease() })
+		c.until().each(names, func(name string) { c.key(name).arg(c.Owner() + ":write").lease() })
 	case "acquire_write_in_line":
 		c.until().how().each(names, func(name string) {
-			c.key(name, line(name)).arg(c.owner() + ":write").lease().arg(c.one("77", "-77"))
+			c.key(name, line(name)).arg(c.Owner() + ":write").lease().arg(c.One("77", "-77"))
 		})
 	case "release_read", "release_read_from_line":
-		c.how().arg(c.one("0", "0", "0", "1")).each(names, func(name string) {
+		c.how().arg(c.One("0", "0", "0", "1")).each(names, func(name string) {
 			owner := c.holder(name)
 			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name))
-			if c.script.Name == scripts.ReleaseReadFromLine.Name {
+			if c.Script.Name == scripts.ReleaseReadFromLine.Name {
 				c.arg("-77")
 			}
 		})
 	case "release_write", "release_write_from_line":
 		c.how().each(names, func(name string) {
 			c.key(name, line(name)).arg(c.holder(name)+":write", channel(name))
-			if c.script.Name == scripts.ReleaseWriteFromLine.Name {
+			if c.Script.Name == scripts.ReleaseWriteFromLine.Name {
 				c.arg("77")
 			}
 		})
@@ -209,58 +209,58 @@ func (c *caller) readWrite(names []string) {
 	}
 }
 
-func (c *caller) fair(names []string) {
+func (c *Caller) fair(names []string) {
 	number := func() string { return strconv.Itoa(c.IntN(5)) }
 	keys := func(name string) {
 		c.key(name, scripts.FairQueue(name), scripts.FairDeadlines(name), scripts.FairAlive(name), scripts.ClaimsKey(name))
 	}
 	switch c.pick(scripts.FairAsk, scripts.FairAsk, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave) {
 	case "fair_ask":
-		c.arg(c.one("9000000000000", "9000000000000", "1", strconv.FormatInt(c.s.millis(), 10)), c.engine, c.one("1", "1500", "60000", "3600000")).how()
+		c.arg(c.notAfter([]string{"9000000000000", "9000000000000", "1"}, 0), c.Engine, c.or("3600000", "1", "1500", "60000", "3600000")).how()
 		c.each(names, func(name string) {
 			keys(name)
-			c.arg(number(), c.one("TRY", "NEW", "OLD")).lease().arg(number(), number(), scripts.LockChannel(name), c.one("0", "77", "7900000000000000178"))
+			c.arg(number(), c.One("TRY", "NEW", "OLD")).lease().arg(number(), number(), scripts.LockChannel(name), c.One("0", "77", "7900000000000000178"))
 		})
 	case "fair_release":
-		c.how().arg(c.engine).each(names, func(name string) {
+		c.how().arg(c.Engine).each(names, func(name string) {
 			keys(name)
 			c.arg(c.holder(name), number()).lease().arg(scripts.LockChannel(name))
 		})
 	default:
-		c.how().arg(c.engine).each(names, func(name string) {
+		c.how().arg(c.Engine).each(names, func(name string) {
 			keys(name)
 			c.arg(number(), number(), scripts.LockChannel(name))
 		})
 	}
 }
 
-func (c *caller) counting(names []string, channel func(string) string, among ...scripts.Script) {
-	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
+func (c *Caller) counting(names []string, channel func(string) string, among ...scripts.Script) {
+	receipt := func(name string) string { return scripts.ReceiptKey(name, c.Engine) }
 	switch c.pick(among...) {
 	case "look":
 		c.each(names, func(name string) { c.key(name) })
 	case "count":
 		c.key(names[0])
 	case "take":
-		c.how().until().arg(c.engine).each(names, func(name string) {
+		c.how().until().arg(c.Engine).each(names, func(name string) {
 			c.key(name, receipt(name), scripts.LineKey(name)).fresh()
-			c.arg(c.one("0", "1"), c.one("1x1", "2x3,1x2", "9x1", "1x3", ""), c.one("0", "1", "2"), channel(name))
+			c.arg(c.One("0", "1"), c.One("1x1", "2x3,1x2", "9x1", "1x3", ""), c.One("0", "1", "2"), channel(name))
 		})
 	default:
 		c.how().until().each(names, func(name string) {
 			n := 1 + c.IntN(5)
-			if strings.Contains(c.script.Name, "add") && c.IntN(2) == 0 {
+			if strings.Contains(c.Script.Name, "add") && c.IntN(2) == 0 {
 				n = -n
 			}
 			by := strconv.Itoa(n)
-			if c.script.Name == scripts.SetPermits.Name {
-				by += c.one("", ",1", ",60000")
+			if c.Script.Name == scripts.SetPermits.Name {
+				by += c.or(",3600000", "", ",1", ",60000")
 			}
-			if c.key(name); c.script.Name == scripts.PermitSet.Name || c.script.Name == scripts.PermitDelete.Name {
+			if c.key(name); c.Script.Name == scripts.PermitSet.Name || c.Script.Name == scripts.PermitDelete.Name {
 				c.key(scripts.PermitsKey(name))
 			}
 			c.key(receipt(name))
-			switch c.script.Name {
+			switch c.Script.Name {
 			case "give", "add_permits", "set_permits", "permit_add", "permit_set":
 				c.key(scripts.LineKey(name))
 			}
@@ -269,19 +269,19 @@ func (c *caller) counting(names []string, channel func(string) string, among ...
 	}
 }
 
-func (c *caller) permits(names []string) {
-	receipt := func(name string) string { return scripts.ReceiptKey(name, c.engine) }
-	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.engine)
+func (c *Caller) permits(names []string) {
+	receipt := func(name string) string { return scripts.ReceiptKey(name, c.Engine) }
+	held, channel, half := scripts.PermitsKey, scripts.SemaphoreChannel, scripts.PermitBytes(c.Engine)
 	switch c.pick(scripts.SetPermits, scripts.PermitAdd, scripts.PermitSet, scripts.PermitDelete, scripts.PermitTake, scripts.PermitTake, scripts.PermitTake, scripts.PermitRenew, scripts.PermitFree, scripts.PermitFree, scripts.PermitCount) {
 	case "permit_take":
-		c.how().until().arg(half, c.engine).each(names, func(name string) {
+		c.how().until().arg(half, c.Engine).each(names, func(name string) {
 			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh()
-			c.arg(c.one("0", "1"), c.one("0", "1", "2", "3")).lease().arg(c.one("0", "1", "2"), channel(name))
+			c.arg(c.One("0", "1"), c.One("0", "1", "2", "3")).lease().arg(c.One("0", "1", "2"), channel(name))
 		})
 	case "permit_renew":
 		c.arg(half).each(names, func(name string) {
-			lease := c.one("1", "2000", "7200000")
-			c.key(held(name)).arg(c.held(name) + ",1," + lease + ";" + strconv.FormatUint(c.calls, 10) + ",2," + lease + ";")
+			lease := c.or("7200000", "1", "2000", "7200000")
+			c.key(held(name)).arg(c.held(name) + ",1," + lease + ";" + strconv.FormatUint(c.Calls, 10) + ",2," + lease + ";")
 		})
 	case "permit_free":
 		c.how().until().arg(half).each(names, func(name string) {
@@ -289,7 +289,7 @@ func (c *caller) permits(names []string) {
 			if c.IntN(3) == 0 { // by their ids, whoever has them
 				first = "0"
 				for range n {
-					ids += c.one(append(c.parts(held(name), aZset), "0123456789abcdef")...)
+					ids += c.One(append(c.Stands.Parts(held(name), "zset"), "0123456789abcdef")...)
 				}
 			}
 			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh().arg(first, strconv.Itoa(n), ids, channel(name))
@@ -297,6 +297,6 @@ func (c *caller) permits(names []string) {
 	case "permit_count":
 		c.how().key(names[0], held(names[0])).arg(channel(names[0]))
 	default:
-		c.counting(names, channel, c.script)
+		c.counting(names, channel, c.Script)
 	}
 }
