@@ -13,7 +13,7 @@ type Timer[T any] struct {
 	Value      T
 }
 
-// In says whether e is in a slot.
+// In says whether t is in a slot.
 func (t *Timer[T]) In() bool { return t.next != nil }
 
 // Remove takes t out of its slot. It does nothing when t is in no slot. A slot that becomes empty is still opened.
@@ -128,13 +128,13 @@ func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-
 func (t *Timer[T]) clear()      { t.next, t.prev = t, t }
 func (t *Timer[T]) empty() bool { return t.next == t }
 
-// push links last at the end of the ring headed by e.
+// push links last at the end of the ring headed by t.
 func (t *Timer[T]) push(last *Timer[T]) {
 	last.prev, last.next = t.prev, t
 	t.prev.next, t.prev = last, last
 }
 
-// pushAll moves the entries of another ring to the end of the ring headed by e.
+// pushAll moves the entries of another ring to the end of the ring headed by t.
 func (t *Timer[T]) pushAll(other *Timer[T]) {
 	if other.empty() {
 		return
