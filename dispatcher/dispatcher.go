@@ -41,7 +41,7 @@ type Dispatcher struct {
 }
 
 // New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
-// that were reached; loaded is of one of them.
+// that were reached; loaded is what it said of the single server.
 func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	l := newLoop(cfg)
 	l.deadlines.run(cfg.Waker, l.mail.wakeUp)

@@ -23,16 +23,14 @@ type nodes struct {
 
 	// Owned by nobody: safe from anywhere.
 	connections redisconn.Config // does not change
-	digests     redisconn.Digests
-	up          atomic.Bool // every link that names depend on works
+	up          atomic.Bool      // every link that names depend on works
 }
 
-// connect starts the nodes. loaded is what Load said of one of them.
+// connect starts the nodes. loaded is what Load said of a single server.
 func (ns *nodes) connect(loaded *redisconn.Loaded) {
-	ns.digests.Store(loaded)
 	conns := &ns.connections
 	*conns = ns.cfg.Connections
-	conns.Clock, conns.Digests = ns.cfg.Clock, &ns.digests
+	conns.Clock = ns.cfg.Clock
 	conns.Suspect = func(name string) { ns.mail.put(suspect{name}) }
 	if c := ns.cfg.Cluster; c != nil {
 		conns.Cluster, conns.Connect = true, c.Connect

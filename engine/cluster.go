@@ -39,10 +39,10 @@ const askTime = 2 * time.Second
 // prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
 // the rights. Masters that cannot be reached are left to the dispatchers. It is an error if none can be reached, or if one refuses
 // the user.
-func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (loaded *redisconn.Loaded, err error) {
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) error {
 	known, err := askTopology(ctx, e.client)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range e.opts.Dispatchers {
 		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
@@ -52,18 +52,19 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (lo
 		e.clusters = append(e.clusters, c)
 	}
 	var unreached error
+	reached := false
 	for _, addr := range known.Masters() {
-		l, err := e.reachNode(ctx, o, addr)
+		err := e.reachNode(ctx, o, addr)
 		if err == nil {
-			loaded = l
+			reached = true
 		} else if unreached = fmt.Errorf("%s: %w", addr, err); refused(err) || ctx.Err() != nil {
-			return nil, unreached
+			return unreached
 		}
 	}
-	if loaded == nil {
-		return nil, unreached
+	if reached {
+		return nil
 	}
-	return loaded, nil
+	return unreached
 }
 
 // askTopology asks the nodes that a client knows, one after the other, which node serves what.
@@ -80,20 +81,21 @@ func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, e
 }
 
 // reachNode connects to one master the dispatchers that need it, and prepares it.
-func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (loaded *redisconn.Loaded, err error) {
+func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) error {
+	var loaded *redisconn.Loaded
 	for _, c := range e.clusters {
 		if !c.Needs(addr) {
 			continue
 		}
 		client, err := connectNode(ctx, e.suspects, o, addr)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if loaded == nil {
 			keys, several := c.Map.Apart(addr, e.probeKey())
 			if loaded, err = e.load(ctx, client, keys[0]); err != nil {
 				client.Close()
-				return nil, err
+				return err
 			}
 			if several && !e.opts.DeclaredKeysOnly {
 				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
@@ -101,7 +103,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 		}
 		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	}
-	return loaded, nil
+	return nil
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.

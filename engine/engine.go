@@ -167,7 +167,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	e.client, e.clusters, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
-		loaded, err = e.prepareCluster(ctx, o)
+		err = e.prepareCluster(ctx, o)
 	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 		err = errUnseen
 	}

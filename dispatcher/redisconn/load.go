@@ -2,6 +2,8 @@ package redisconn
 
 import (
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/redis/rueidis"
@@ -14,12 +16,20 @@ import (
 
 // Loaded is what Load learned.
 type Loaded struct {
-	digests      [gate.Ops]string
 	serverMillis int64
 	at           gate.Time
 
 	RefusesWide string // why one call must not carry names of several hash slots, as ProbeWide says; empty: it may, as far as is known
 }
+
+// digests are what Redis calls the scripts.
+var digests = func() (all [gate.Ops]string) {
+	for op, script := range wire.Scripts {
+		sum := sha1.Sum([]byte(script.Text))
+		all[op] = hex.EncodeToString(sum[:])
+	}
+	return all
+}()
 
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
@@ -31,12 +41,10 @@ func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*
 		return nil, refused("TIME", err)
 	}
 	loaded.serverMillis = millis
-	results = results[1:]
-	for op := range wire.Scripts {
-		if loaded.digests[op], err = results[0].ToString(); err != nil {
+	for _, result := range results[1:] {
+		if err := result.Error(); err != nil {
 			return nil, refused("SCRIPT LOAD", err)
 		}
-		results = results[1:]
 	}
 	return loaded, nil
 }
