@@ -18,7 +18,7 @@ import (
 )
 
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
-var errUnseen = refusal{errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone")}
+var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
 // ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
 // INFO says the same.
@@ -46,7 +46,7 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) err
 	}
 	for i := range e.opts.Dispatchers {
 		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
-			return connectNode(context.Background(), e.suspects, o, addr)
+			return e.connectNode(context.Background(), o, addr)
 		}}
 		c.First, c.Last = share(i, e.opts.Dispatchers)
 		e.clusters = append(e.clusters, c)
@@ -87,7 +87,7 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 		if !c.Needs(addr) {
 			continue
 		}
-		client, err := connectNode(ctx, e.suspects, o, addr)
+		client, err := e.connectNode(ctx, o, addr)
 		if err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
-func connectNode(ctx context.Context, noticed suspects, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
-	noticed.watchKeys(&o, addr)
+func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	e.suspects.watchKeys(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {

@@ -106,6 +106,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{uuid: newUUID(), salt: rand.Text(), ended: make(chan struct{})}
+	e.quorums.queues, e.quorums.wanted = make(map[string][]*compositeCall), make(map[string]wish)
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {
@@ -239,7 +240,7 @@ func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, unused 
 		return invalid("Fsync %v: %s", e.opts.Fsync, missing.Disk)
 	}
 	if err := missing.Err(); err != nil {
-		return refusal{err}
+		return &failure{err.Error(), ErrRefused} // which is how connecting groups it
 	}
 	return nil
 }
