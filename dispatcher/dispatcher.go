@@ -24,13 +24,33 @@
 package dispatcher
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/wheel"
 )
+
+// Config is what a Dispatcher needs.
+type Config struct {
+	Client      rueidis.Client   // of a single server; connections and subscriber have connections of their own from it; closed by the engine after the dispatcher
+	Cluster     *Cluster         // or a cluster
+	Connections redisconn.Config // but for what the dispatcher itself knows
+	Gate        *gate.Config     // the dispatcher's own copy
+	Clock       *wheel.Clock     // shared by the dispatchers of an engine
+	Waker       *wheel.Waker     // for ticks of length Tick; shared likewise, and closed by the engine after them
+	Logger      *slog.Logger
+	Outages     *reconnect.Outages // shared likewise
+	MaxPerName  int                // waiters of one name
+}
+
+// Tick is the length of the ticks of slots.
+const Tick = 10 * time.Millisecond
 
 // Dispatcher is the handle of a loop. It touches nothing that the loop owns: its methods leave events in the mailbox.
 type Dispatcher struct {
@@ -41,7 +61,7 @@ type Dispatcher struct {
 }
 
 // New starts a loop and its nodes. The scripts have been loaded by Load, into the single server or into the nodes of a cluster
-// that were reached; loaded is of one of them.
+// that were reached; loaded is what it said of the single server.
 func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	l := newLoop(cfg)
 	l.deadlines.run(cfg.Waker, l.mail.wakeUp)

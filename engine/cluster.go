@@ -18,7 +18,7 @@ import (
 )
 
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
-var errUnseen = refusal{errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone")}
+var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
 // ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
 // INFO says the same.
@@ -39,31 +39,32 @@ const askTime = 2 * time.Second
 // prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
 // the rights. Masters that cannot be reached are left to the dispatchers. It is an error if none can be reached, or if one refuses
 // the user.
-func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) (loaded *redisconn.Loaded, err error) {
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) error {
 	known, err := askTopology(ctx, e.client)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range e.opts.Dispatchers {
 		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
-			return connectNode(context.Background(), e.suspects, o, addr)
+			return e.connectNode(context.Background(), o, addr)
 		}}
 		c.First, c.Last = share(i, e.opts.Dispatchers)
 		e.clusters = append(e.clusters, c)
 	}
 	var unreached error
+	reached := false
 	for _, addr := range known.Masters() {
-		l, err := e.reachNode(ctx, o, addr)
+		err := e.reachNode(ctx, o, addr)
 		if err == nil {
-			loaded = l
+			reached = true
 		} else if unreached = fmt.Errorf("%s: %w", addr, err); refused(err) || ctx.Err() != nil {
-			return nil, unreached
+			return unreached
 		}
 	}
-	if loaded == nil {
-		return nil, unreached
+	if reached {
+		return nil
 	}
-	return loaded, nil
+	return unreached
 }
 
 // askTopology asks the nodes that a client knows, one after the other, which node serves what.
@@ -80,20 +81,21 @@ func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, e
 }
 
 // reachNode connects to one master the dispatchers that need it, and prepares it.
-func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) (loaded *redisconn.Loaded, err error) {
+func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) error {
+	var loaded *redisconn.Loaded
 	for _, c := range e.clusters {
 		if !c.Needs(addr) {
 			continue
 		}
-		client, err := connectNode(ctx, e.suspects, o, addr)
+		client, err := e.connectNode(ctx, o, addr)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if loaded == nil {
 			keys, several := c.Map.Apart(addr, e.probeKey())
 			if loaded, err = e.load(ctx, client, keys[0]); err != nil {
 				client.Close()
-				return nil, err
+				return err
 			}
 			if several && !e.opts.DeclaredKeysOnly {
 				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
@@ -101,12 +103,12 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 		}
 		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	}
-	return loaded, nil
+	return nil
 }
 
 // connectNode makes a client of one node. The node need not be reachable yet: the client dials when it is used.
-func connectNode(ctx context.Context, noticed suspects, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
-	noticed.watchKeys(&o, addr)
+func (e *Engine) connectNode(ctx context.Context, o rueidis.ClientOption, addr string) (rueidis.Client, error) {
+	e.suspects.watchKeys(&o, addr)
 	o.InitAddress, o.ForceSingleClient, o.ShuffleInit = []string{addr}, true, false
 	client, err := connect(ctx, o)
 	if client != nil {

@@ -135,11 +135,6 @@ func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error
 // errSentinel is the error of Open at a Sentinel that is not asked for a master.
 var errSentinel = errors.New("this is a Sentinel")
 
-// refusal is an error of Open by a server that is there and does not serve this user: connecting puts it into the group ErrRefused.
-type refusal struct{ error }
-
-func (refusal) Is(target error) bool { return target == ErrRefused }
-
 // privacy returns what to do about a failed TLS handshake; empty: err is something else. refused: the server refused.
 func privacy(err error) (hint string, refused bool) {
 	switch {

@@ -250,6 +250,20 @@ func wantPublic(t *testing.T, m reflect.Method, shown reflect.Type) {
 	}
 }
 
+// A log of the options that lacks one misleads whoever reads it.
+func TestContractOptionsInTextAreComplete(t *testing.T) {
+	text := engine.Options{}.String()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.Options]()) {
+		switch f.Name {
+		case "NameMapper", "Observer", "Logger":
+			continue
+		}
+		if !strings.Contains(text, f.Name+":") {
+			t.Errorf("%s does not show %s", text, f.Name)
+		}
+	}
+}
+
 func TestContractOptionsOfCallsCostNoMemory(t *testing.T) {
 	var sink engine.LockOption
 	owner := engine.NewOwner()

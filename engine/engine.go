@@ -106,6 +106,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{uuid: newUUID(), salt: rand.Text(), ended: make(chan struct{})}
+	e.quorums.queues, e.quorums.wanted = make(map[string][]*compositeCall), make(map[string]wish)
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {
@@ -167,7 +168,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	e.client, e.clusters, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
-		loaded, err = e.prepareCluster(ctx, o)
+		err = e.prepareCluster(ctx, o)
 	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
 		err = errUnseen
 	}
@@ -239,7 +240,7 @@ func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, unused 
 		return invalid("Fsync %v: %s", e.opts.Fsync, missing.Disk)
 	}
 	if err := missing.Err(); err != nil {
-		return refusal{err}
+		return &failure{err.Error(), ErrRefused} // which is how connecting groups it
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (r *relay) forward(rec relayed) {
 		to = wrap(to)
 	}
 	if to.Enabled(rec.ctx, rec.record.Level) {
-		_ = to.Handle(rec.ctx, rec.record) // there is nobody to be notice of its error
+		_ = to.Handle(rec.ctx, rec.record) // nobody could be told of its error
 	}
 }
 

@@ -274,10 +274,10 @@ func orDefault[T comparable](value, usual T) T {
 	return value
 }
 
-// String shows what is set, but no secret.
+// String shows every field but functions, the Observer and the Logger, and of Redis only the addresses: no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v Dispatchers:%d MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.Dispatchers, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v FenceTTL:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v Dispatchers:%d MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.FenceTTL, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.Dispatchers, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

@@ -108,9 +108,6 @@ func (q *quorumQueues) want(name string, place int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	if q.wanted == nil {
-		q.wanted = make(map[string]wish)
-	}
 	if now.Sub(q.swept) >= wantedFor { // seldom enough, however many names are wanted
 		maps.DeleteFunc(q.wanted, func(_ string, w wish) bool { return now.After(w.until) })
 		q.swept = now
@@ -130,9 +127,6 @@ func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
 func (q *quorumQueues) enter(c *compositeCall) (before int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.queues == nil {
-		q.queues = make(map[string][]*compositeCall)
-	}
 	queue := q.queues[c.lock.name]
 	if len(queue) == 0 || !c.once {
 		q.queues[c.lock.name] = append(queue, c)

@@ -10,17 +10,16 @@ import (
 // suspects passes to the dispatchers what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
 // changed keys. The client exists before the dispatchers, so something may be noticed before there are any.
 type suspects struct {
-	to        *atomic.Pointer[dispatchers]
+	to        atomic.Pointer[dispatchers]
 	watchLoss bool
 }
 
 // install makes a client with these options report what it notices. For WatchLoss it tracks the keys that its connection reads. NOLOOP: Redis sends no messages about
 // its own writes.
 func (s *suspects) install(o *rueidis.ClientOption, watchLoss bool) {
-	s.to, s.watchLoss = &atomic.Pointer[dispatchers]{}, watchLoss
-	copied := *s
+	s.watchLoss = watchLoss
 	respguard.Watch(o, func(addr string) {
-		for _, d := range copied.all() {
+		for _, d := range s.all() {
 			d.ReportBroken(addr)
 		}
 	})
@@ -33,7 +32,7 @@ func (s *suspects) install(o *rueidis.ClientOption, watchLoss bool) {
 
 // watchKeys receives a client's messages about keys. node is the address of a cluster's node; empty: a single server, or the client of
 // a cluster that is used only for queries.
-func (s suspects) watchKeys(o *rueidis.ClientOption, node string) {
+func (s *suspects) watchKeys(o *rueidis.ClientOption, node string) {
 	if !s.watchLoss {
 		return
 	}
@@ -57,7 +56,7 @@ func (s suspects) watchKeys(o *rueidis.ClientOption, node string) {
 }
 
 // all returns the dispatchers; nil: there are none yet.
-func (s suspects) all() dispatchers {
+func (s *suspects) all() dispatchers {
 	if ds := s.to.Load(); ds != nil {
 		return *ds
 	}

@@ -12,7 +12,7 @@ import (
 // counts the time for which the machine was suspended, which Go's monotonic clock does not: a lease in Redis
 // runs on meanwhile. One Clock serves an engine. Any goroutine may call its methods.
 //
-// Suspension is found by Check, on Linux exactly, from the boot-time clock. Redirected only the wall clock
+// Suspension is found by Check, on Linux exactly, from the boot-time clock. Elsewhere only the wall clock
 // shows it, so there a wall clock set forward by more than the tolerance counts as suspension too, and holds
 // end early; one set back while the machine is suspended hides that much of it.
 //

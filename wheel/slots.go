@@ -3,7 +3,35 @@ package wheel
 import (
 	"iter"
 	"math/bits"
+	"time"
 )
+
+// Tick counts lengths of time since the start of a Clock: with a length of 50ms, tick 3 lasts from 150ms to
+// 200ms. Parts that exchange ticks share the length.
+type Tick int64
+
+// Floor returns the tick that at lies in: the argument of Due for now.
+func Floor(at, length time.Duration) Tick {
+	tick := at / length
+	if at%length < 0 {
+		tick--
+	}
+	return Tick(tick)
+}
+
+// Ceil returns the first tick that begins at or after at: the slot for what must not happen before at.
+func Ceil(at, length time.Duration) Tick {
+	tick := at / length
+	if at%length > 0 {
+		tick++
+	}
+	return Tick(tick)
+}
+
+// Begin returns when t begins, since the start of the Clock. It overflows where a time.Duration does.
+func (t Tick) Begin(length time.Duration) time.Duration {
+	return time.Duration(t) * length
+}
 
 // Timer is a place in a slot, to be embedded by value in what is put there. Value is the owner's, usually a
 // pointer to the struct around it. The zero Timer is in no slot. It must not be copied while it is in one.
@@ -13,7 +41,7 @@ type Timer[T any] struct {
 	Value      T
 }
 
-// In says whether e is in a slot.
+// In says whether t is in a slot.
 func (t *Timer[T]) In() bool { return t.next != nil }
 
 // Remove takes t out of its slot. It does nothing when t is in no slot. A slot that becomes empty is still opened.
@@ -128,13 +156,13 @@ func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-
 func (t *Timer[T]) clear()      { t.next, t.prev = t, t }
 func (t *Timer[T]) empty() bool { return t.next == t }
 
-// push links last at the end of the ring headed by e.
+// push links last at the end of the ring headed by t.
 func (t *Timer[T]) push(last *Timer[T]) {
 	last.prev, last.next = t.prev, t
 	t.prev.next, t.prev = last, last
 }
 
-// pushAll moves the entries of another ring to the end of the ring headed by e.
+// pushAll moves the entries of another ring to the end of the ring headed by t.
 func (t *Timer[T]) pushAll(other *Timer[T]) {
 	if other.empty() {
 		return

@@ -16,7 +16,7 @@ import (
 //
 //  1. The wall clock is set back. Timers in the wheel fire late, by as much; new ones fire at once.
 //  2. Or the wheel stands still, and a goroutine that adds a timer never returns. Only the Waker's does, and is lost with it.
-//  3. The loop calls At and goes on: At does not block, and drops what nobody takes.
+//  3. The loop calls Set and goes on: Set does not block, and drops what nobody takes.
 //  4. The loop's own timer wakes it. It looks at its Clock, not at the source of the wake-up, and opens the slots that are due.
 type Waker struct {
 	clock   *Clock
@@ -86,7 +86,7 @@ func newWaker(clock *Clock, length time.Duration, wheel timers) *Waker {
 func (w *Waker) Sleeper(wake func()) *Sleeper { return &Sleeper{waker: w, wake: wake} }
 
 // Set has the loop woken when tick t begins, or soon when it has begun. A tick that is more than 25 s away is woken for
-// early. At never blocks, and any goroutine may call it.
+// early. Set never blocks, and any goroutine may call it.
 func (s *Sleeper) Set(t Tick) {
 	select {
 	case s.waker.orders <- order{s, t}:

@@ -174,7 +174,7 @@ func (c *Connection) readPrelude(results []rueidis.RedisResult) {
 
 // encode appends the calls to the pipeline; whole: with their scripts, and not by their digests.
 func (c *Connection) encode(sent gate.Time, whole bool) {
-	digests, b := c.cfg.Digests.of.Load(), c.server.Client.B()
+	b := c.server.Client.B()
 	for _, call := range c.calls {
 		keys, args := c.writer.Write(c.Batch[call.From:call.To], call, sent)
 		c.sendAsking(call)
@@ -287,7 +287,6 @@ func (c *Connection) probe() {
 	}
 	c.Err = err
 	if err == nil {
-		c.cfg.Digests.Store(loaded)
 		c.server.refusesWide.Store("") // it may be another server
 		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at
 	}

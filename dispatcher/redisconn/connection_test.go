@@ -34,7 +34,7 @@ func newRig(t *testing.T, change func(*Config)) *rig {
 	}
 	cfg := &Config{
 		Settings: wire.Settings{UUID: "11111111-2222-4333-8444-555555555555", Publish: "PUBLISH"},
-		Clock:    wheel.NewClock(), Digests: &Digests{}, ProbeTime: 10 * time.Second,
+		Clock:    wheel.NewClock(), ProbeTime: 10 * time.Second,
 		Suspect: func(name string) { t.Errorf("%s is suspected", name) },
 	}
 	if change != nil {

@@ -2,24 +2,36 @@ package redisconn
 
 import (
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/dispatcher/wire"
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
 // Loaded is what Load learned.
 type Loaded struct {
-	digests      [gate.Ops]string
 	serverMillis int64
 	at           gate.Time
 
 	RefusesWide string // why one call must not carry names of several hash slots, as ProbeWide says; empty: it may, as far as is known
 }
+
+// digests are what Redis calls the scripts.
+var digests = func() (all [gate.Ops]string) {
+	for op, script := range wire.Scripts {
+		sum := sha1.Sum([]byte(script.Text))
+		all[op] = hex.EncodeToString(sum[:])
+	}
+	return all
+}()
 
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
@@ -31,12 +43,10 @@ func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*
 		return nil, refused("TIME", err)
 	}
 	loaded.serverMillis = millis
-	results = results[1:]
-	for op := range wire.Scripts {
-		if loaded.digests[op], err = results[0].ToString(); err != nil {
+	for _, result := range results[1:] {
+		if err := result.Error(); err != nil {
 			return nil, refused("SCRIPT LOAD", err)
 		}
-		results = results[1:]
 	}
 	return loaded, nil
 }
@@ -73,4 +83,24 @@ func ServerMicros(r rueidis.RedisResult) (int64, error) {
 		return 0, fmt.Errorf("TIME answered %d values", len(parts))
 	}
 	return parts[0]*1e6 + parts[1], nil
+}
+
+// ProbeWide asks a node of a cluster, by a script that only reads, to look at two keys in hash slots of its own, of which the call declares
+// one. It says why the node refuses that; empty: it does not, or nothing can be told now.
+func ProbeWide(ctx context.Context, client rueidis.Client, keys [2]string) (refuses string) {
+	looks := [2]gate.Command{{Op: gate.GetCount, Entry: &gate.Entry{Name: keys[0]}}, {Op: gate.GetCount, Entry: &gate.Entry{Name: keys[1]}}}
+	declared, args := wire.NewWriter(nil, nil).Write(looks[:], wire.Call{Op: gate.GetCount, To: 2, Wide: true}, 0)
+	look := client.B().Eval().Script(scripts.GetCount.Text).Numkeys(int64(len(declared))).Key(declared...).Arg(args...).Build()
+	if err := wire.Decode(looks[:], client.Do(ctx, look)); err != nil {
+		if v := rediserr.Judge(err); !topology.IsRedirect(v.Message) {
+			return v.Doubts()
+		}
+		return ""
+	}
+	for _, look := range looks {
+		if fault := look.Reply.Fault(); fault == scripts.Other {
+			return fault.String()
+		}
+	}
+	return ""
 }

@@ -17,7 +17,6 @@ import (
 type Config struct {
 	wire.Settings
 	Clock       *wheel.Clock
-	Digests     *Digests
 	WatchLoss   bool          // after a grant or renewal, have Redis tell when the key changes
 	ProbeTime   time.Duration // how long a probe may take
 	Replicas    int           // how many replicas must have what is granted or renewed before it counts; AllReplicas: all that are connected
@@ -28,15 +27,6 @@ type Config struct {
 
 	Suspect func(name string) // the key of a name may have changed; called by any connection, must not block
 }
-
-// Digests are what Redis calls the scripts. They are the same on every server; the first to answer SCRIPT LOAD tells
-// them. Any goroutine may use them.
-type Digests struct {
-	of atomic.Pointer[[gate.Ops]string]
-}
-
-// Store takes the digests from what Load learned.
-func (d *Digests) Store(l *Loaded) { d.of.Store(&l.digests) }
 
 // Server is one Redis, as its connections share it.
 type Server struct {

@@ -37,7 +37,7 @@ type Config struct {
 // Owner is told what happens on the connection, by a goroutine of the subscriber or of its client. Its methods must not
 // block.
 type Owner interface {
-	// Heard says that there is something for Hear to take.
+	// Received says that there is something for Take to take.
 	Received()
 	// Subscribed says that channels are heard now.
 	Subscribed(channels []string)

@@ -44,22 +44,27 @@ func (m *Map) Within(first, last uint16) *Map {
 	return part
 }
 
-// Apart makes two names of keys in different hash slots that the master at addr serves. False: it serves but one, or few.
+// apartTries bounds the search for names in given hash slots: of one in a single hash slot the try in 16,384 is the right one.
+const apartTries = 64 * scripts.HashSlots
+
+// Apart makes two names of keys in different hash slots that the master at addr serves. False: it serves but one, of which the first name is.
 func (m *Map) Apart(addr, prefix string) (names [2]string, found bool) {
-	for i := range 100 * len(m.Masters()) {
+	count := 0
+	for _, r := range m.Ranges {
+		if r.Addr == addr {
+			count += int(r.Last-r.First) + 1
+		}
+	}
+	made := names[:0]
+	for i := 0; i < apartTries && len(made) < min(count, len(names)); i++ {
 		name := prefix + strconv.Itoa(i)
 		slot := scripts.HashSlot(name)
 		serves := func(r Range) bool { return r.Addr == addr && r.First <= slot && slot <= r.Last }
-		switch {
-		case !slices.ContainsFunc(m.Ranges, serves):
-		case names[0] == "":
-			names[0] = name
-		case scripts.HashSlot(names[0]) != slot:
-			names[1] = name
-			return names, true
+		if slices.ContainsFunc(m.Ranges, serves) && (len(made) == 0 || scripts.HashSlot(made[0]) != slot) {
+			made = append(made, name)
 		}
 	}
-	return names, false
+	return names, len(made) == len(names)
 }
 
 // Ask asks the node at addr for its map. A node that does not know its own host names none; the map then has the host
