@@ -28,7 +28,7 @@ func TestSimpleMutex(t *testing.T) {
 		if got := b.redis.Do("SET", "job", "theirs", "NX", "PX", "1000").Str; got != "" {
 			b.Errorf("SET NX answers %q", got)
 		}
-		time.Sleep(10 * time.Minute) // the watchdog
+		time.Sleep(manyLeases) // the watchdog
 		b.wantHeld(h)
 		b.unlock(h)
 		b.wantKeys()
@@ -148,8 +148,8 @@ func TestSimpleMutex(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(10 * time.Second)
-		for range 10 { // others that come seldom
+		time.Sleep(2 * time.Second)
+		for range 3 { // others that come seldom
 			came := time.Now()
 			for b.redis.Do("SET", "job", "theirs", "NX", "PX", "60000").Str != "OK" && time.Since(came) < time.Minute {
 				time.Sleep(100 * time.Millisecond)
@@ -159,7 +159,7 @@ func TestSimpleMutex(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 			b.redis.Do("DEL", "job")
-			time.Sleep(5 * time.Second)
+			time.Sleep(2 * time.Second)
 		}
 		stop()
 		callers.Wait()

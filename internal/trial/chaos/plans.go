@@ -42,6 +42,9 @@ var onlyLong = []string{"weather", "restarts, everysec", "refused", "deadlines",
 func plans(whole time.Duration) []plan {
 	lasts := min(max(whole/13, shortest), longest)
 	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, recovery: 2 * time.Second}
+	if whole < 2*time.Minute {
+		base.habits.Pause = 40 * time.Millisecond // a fault hits whoever calls then: thousands do, at a third of the processor time
+	}
 	with := func(name string, change func(*plan), faults ...string) plan {
 		p := base
 		p.name, p.faults = name, pick(faults...)
