@@ -114,10 +114,10 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		l.ask(now, fx)
 	}
 	if f != nil {
-		f.stayInQueue(l, now, fx)
+		f.askToStay(l, now, fx)
 	}
 	l.countWaiters(now, fx)
-	l.peek(now, fx)
+	l.askIfFree(now, fx)
 	l.confirmAhead(now, fx)
 }
 

@@ -47,8 +47,8 @@ func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 	}
 }
 
-// stayInQueue sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
-func (f *fairQueue) stayInQueue(l *Lock, now Time, fx *Effects) {
+// askToStay sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
+func (f *fairQueue) askToStay(l *Lock, now Time, fx *Effects) {
 	if l.flight != None || l.lease.phase != ours || l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
 		return
 	}

@@ -192,8 +192,8 @@ func (l *Lock) peekAlarm() Time {
 	return t.peekAt
 }
 
-// peek asks that, if it is time.
-func (l *Lock) peek(now Time, fx *Effects) {
+// askIfFree asks that, if it is time.
+func (l *Lock) askIfFree(now Time, fx *Effects) {
 	if l.flight == None && now >= l.peekAlarm() {
 		l.send(Peek, 0, 0, fx)
 	}
