@@ -31,7 +31,8 @@ import (
 //
 // Taken over are Network, Addr or Addrs, TLSConfig, Username, Password and every kind of credentials provider, DB, ClientName, a Protocol
 // of 2 and a Dialer. A provider is asked whenever the engine makes a connection; what a StreamingCredentialsProvider says later counts for
-// later connections. A Dialer of one's own is called with the engine's time-out in place of DialTimeout.
+// later connections. A Dialer of one's own is called with the engine's time-out in place of DialTimeout. One that redis.NewDialer has made
+// may not be told from that of a client without a Dialer, and counts as none then: give the client itself the options that it was made with.
 //
 // Not taken over is what is about the client's pool or its commands: sizes and time-outs, retries, hooks, the Limiter, and where reads go.
 //

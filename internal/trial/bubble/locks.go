@@ -173,8 +173,7 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 			c.sleep(time.Until(h.Deadline()) - time.Duration(c.r.IntN(3))*time.Microsecond)
 		case 4:
 			if fixed {
-				lease := spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)
-				c.call(c.answerTime(), fmt.Sprintf("Extend %s, lease %v", h.Name(), lease), func() error { return h.Extend(alive, lease) })
+				c.extend(alive, h)
 			}
 		case 5:
 			ctx, cancel := context.WithTimeout(h.Context(alive), spread(c.r, time.Millisecond, c.w.plan.lease))
@@ -204,6 +203,17 @@ func (c *caller) have(alive context.Context, one *held, fixed bool, depth int) {
 			c.untilWanted(alive, one)
 		}
 	}
+}
+
+// extend extends a hold twice at the same time.
+func (c *caller) extend(alive context.Context, h *engine.Hold) {
+	lease, other := spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease), spread(c.r, 10*time.Millisecond, 2*c.w.plan.lease)
+	c.call(c.answerTime(), fmt.Sprintf("Extend %s, leases %v and %v", h.Name(), lease, other), func() error {
+		beside := make(chan error, 1)
+		go func() { beside <- h.Extend(alive, other) }()
+		err := h.Extend(alive, lease)
+		return errors.Join(err, <-beside)
+	})
 }
 
 // moment is for how long a caller has what many want: mostly so short that the name changes hands many times before it is confirmed again.

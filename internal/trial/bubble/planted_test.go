@@ -25,6 +25,7 @@ var bugs = []string{
 	"a suspension that is noticed a second late",
 	"a server's clock that is taken for the middle of a round trip",
 	"permits that are given back twice",
+	"an extension of permits that counts by the answer to an earlier call",
 	"a hold found over, of which the loop is not told",
 	"a loss that the loop is not told of",
 	"a TryLock whose lease is over when its answer comes, asked again",

@@ -73,6 +73,10 @@ var bugs = []Bug{
 	{"permits that are given back twice", []edit{
 		{"scripts/permits.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
+	{"an extension of permits that counts by the answer to an earlier call", []edit{
+		{"dispatcher/gate/permitsrenew.go", "ps.sent+p.lease-margin(p.lease))", "ps.sent+max(p.lease, p.extend)-margin(max(p.lease, p.extend)))"},
+		{"dispatcher/gate/permitsrenew.go", "	if p.Next == Never {", "	if p.Next = Never; true {"},
+	}},
 	{"a hold found over, of which the loop is not told", []edit{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
 	}},
