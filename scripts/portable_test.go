@@ -20,9 +20,8 @@ func as(command []string, change func(scripts.Script) scripts.Script) []string {
 	if command[0] != "EVAL" {
 		return command
 	}
-	at := slices.IndexFunc(all, func(s scripts.Script) bool { return s.Text == command[1] })
 	command = slices.Clone(command)
-	command[1] = change(all[at]).Text
+	command[1] = change(scripts.Script{Text: command[1]}).Text
 	return command
 }
 
