@@ -172,12 +172,8 @@ func (s suspect) deliver(l *loop, now gate.Time) {
 type suspectNode struct{ addr string }
 
 func (s suspectNode) deliver(l *loop, now gate.Time) {
-	for e := range l.gates.names.all() {
-		if l.nodes.home(e.Slot).addr == s.addr {
-			e.Machine.Suspect(now, &l.gates.fx)
-			l.gates.stepped(e)
-		}
-	}
+	there := func(e *gate.Entry) bool { return l.nodes.home(e.Slot).addr == s.addr }
+	l.gates.visit(there, func(m gate.Machine) { m.Suspect(now, &l.gates.fx) })
 }
 
 // settle answers ack, if it is not nil.

@@ -87,22 +87,19 @@ func (g *gates) answer(now gate.Time, c *gate.Command) {
 	g.stepped(entry)
 }
 
-// reportLinkUp reports to the machines of some entries that the link to their node is up again.
-func (g *gates) reportLinkUp(now gate.Time, whose func(*gate.Entry) bool) {
+// visit steps the machines of those entries that which picks; nil: of all.
+func (g *gates) visit(which func(*gate.Entry) bool, step func(gate.Machine)) {
 	for e := range g.names.all() {
-		if whose(e) {
-			e.Machine.LinkUp(now, &g.fx)
+		if which == nil || which(e) {
+			step(e.Machine)
 			g.stepped(e)
 		}
 	}
 }
 
-// visit steps every machine.
-func (g *gates) visit(step func(gate.Machine)) {
-	for e := range g.names.all() {
-		step(e.Machine)
-		g.stepped(e)
-	}
+// reportLinkUp reports to the machines of some entries that the link to their node is up again.
+func (g *gates) reportLinkUp(now gate.Time, whose func(*gate.Entry) bool) {
+	g.visit(whose, func(m gate.Machine) { m.LinkUp(now, &g.fx) })
 }
 
 // asked reports whether machines have asked for anything that is in no outbox.

@@ -121,7 +121,7 @@ type drain struct{ drained chan struct{} } // closed when nothing is held any mo
 
 func (d drain) deliver(l *loop, now gate.Time) {
 	l.draining = append(l.draining, d.drained)
-	l.gates.visit(func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
+	l.gates.visit(nil, func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
 }
 
 func (d drain) refuse() { close(d.drained) }
@@ -138,7 +138,7 @@ func (closing) deliver(l *loop, now gate.Time) {
 	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
 	l.closing, l.closeBy = true, l.cfg.Clock.Now()+closeTime
-	l.gates.visit(func(m gate.Machine) { m.Close(now, &l.gates.fx) })
+	l.gates.visit(nil, func(m gate.Machine) { m.Close(now, &l.gates.fx) })
 }
 
 // finished reports whether nothing is left to free, or it is no use to try any longer. A connection that is still away when the

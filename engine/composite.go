@@ -29,17 +29,23 @@ type composite struct {
 // End implements gate.Ender; no loop knows of composites.
 func (c *composite) End(gate.Why) {}
 
-// whole makes the Hold of the parts that c has.
-func (h *handle) whole(c *composite) *Hold {
-	hold := &Hold{e: h.e, name: h.name, kind: h.kind}
-	c.since, c.ending.hold = hold.e.clock.Now(), hold
-	hold.core.By = c
-	for i, part := range slices.Clone(c.parts) {
+// whole makes the Hold of parts that were granted. An error: too few of them were left when the last answer came, and they are given back.
+func (s *several) whole(parts []*Hold, r *repairs) (*Hold, error) {
+	h := &Hold{e: s.e, name: s.name, kind: s.kind}
+	c := &composite{need: s.need, since: s.e.clock.Now(), repairs: r, parts: parts}
+	h.core.By, c.ending.hold = c, h
+	for i, part := range slices.Clone(parts) {
 		if part != nil {
-			c.follow(hold, i, part)
+			c.follow(h, i, part)
 		}
 	}
-	return hold
+	switch err := h.Err(); {
+	case err == nil:
+		return h, nil
+	case errors.Is(err, ErrClosed):
+		return nil, s.failed(ErrClosed)
+	}
+	return nil, &opError{doing: "lock", name: s.name, err: errTooLate, words: "a lease was over before enough members had answered: ask with a longer lease"}
 }
 
 // follow ends h when too few of its parts are left. It is told of the end of a part before that part's lock can be granted

@@ -114,17 +114,11 @@ func (c *compositeCall) answered(first int, held *Hold, answers []*futures.Futur
 		c.refused(refused, err)
 		return
 	}
-	h := c.lock.whole(&composite{need: c.lock.need, parts: holds})
-	if h.Err() == nil {
-		c.settle(h, nil)
-		return
+	if h, err := c.lock.whole(holds, nil); err == nil || c.once {
+		c.settle(h, err)
+	} else {
+		c.pause(err, c.askAll)
 	}
-	giveBack(holds)
-	if err = c.lock.tooLate(h); c.once {
-		c.settle(nil, err)
-		return
-	}
-	c.pause(err, c.askAll)
 }
 
 // refused goes on after a member was not granted: the call waits for that member, and then asks for the others.

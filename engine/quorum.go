@@ -333,9 +333,9 @@ func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*
 	for i := range r.servers {
 		r.servers[i].asked = began
 	}
-	h := c.lock.whole(&composite{need: c.lock.need, parts: parts, repairs: r})
-	if h.Err() != nil { // the answers were too slow: the lease is already over
-		return nil, c.lock.tooLate(h)
+	h, err := c.lock.whole(parts, r)
+	if err != nil {
+		return nil, err
 	}
 	for i, err := range errs {
 		if err != nil {

@@ -51,7 +51,10 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	parts := []*Hold{nil, mustLock(t, engines[1].Mutex(q.name)), nil}
 	late := mustLock(t, engines[2].Mutex(q.name))
 	parts[0] = mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second))
-	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
+	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	// The loop of the first engine is kept from noticing that its part is over, from long before.
 	blocker.dispatcher().Force(blocker.name, gate.MutexKind, blocker.TenureID(), blocker.core.Tenure, nil)
@@ -80,7 +83,10 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h := q.whole(&composite{need: 2, parts: parts, repairs: &repairs{of: &q.several, servers: make([]missing, 3)}})
+	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	late := mustLock(t, engines[2].Mutex(q.name))
 	if given := h.composite().close(); len(given) != 2 {
 		t.Errorf("%d parts to be given back, want 2", len(given))

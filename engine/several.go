@@ -189,11 +189,3 @@ func passing(err error) bool {
 	return errors.Is(err, ErrHeld) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrUncertain) ||
 		errors.Is(err, ErrNotReplicated) || errors.Is(err, errPasses)
 }
-
-// tooLate returns the error if too few members were left when the last of them had answered.
-func (s *several) tooLate(h *Hold) error {
-	if errors.Is(h.Err(), ErrClosed) {
-		return s.failed(ErrClosed)
-	}
-	return &opError{doing: "lock", name: s.name, err: errTooLate, words: "a lease was over before enough members had answered: ask with a longer lease"}
-}

@@ -58,7 +58,7 @@ func newClock(start time.Time, g gauge) *Clock {
 
 // Now returns the time since the start: what the monotonic clock counted and the suspension found so far.
 func (c *Clock) Now() time.Duration {
-	return c.watch.Counted(time.Since(c.start)) + c.Suspended()
+	return c.watch.Counted(time.Since(c.start)) + time.Duration(c.suspended.Load())
 }
 
 // Checked is Now after a look for suspension: to be called before a lease is trusted. Inside a turn of a loop Now is enough.
@@ -70,7 +70,7 @@ func (c *Clock) Checked() time.Duration {
 		c.Check()
 		c.apart.Store(int64(apart))
 	}
-	return since + c.Suspended()
+	return since + time.Duration(c.suspended.Load())
 }
 
 // ahead is how far the wall clock has run ahead of the monotonic one, which counted since, when t was read.
@@ -79,12 +79,6 @@ func (c *Clock) ahead(t time.Time, since time.Duration) time.Duration {
 		return c.hint()
 	}
 	return time.Duration(t.UnixNano()-c.wall) - since
-}
-
-// Suspended returns the suspension found so far, which only grows. Several loops can each compare it with
-// what they saw last, no matter which of them called the Check that found more.
-func (c *Clock) Suspended() time.Duration {
-	return time.Duration(c.suspended.Load())
 }
 
 // Check looks for suspension since the last Check, adds it to Now and returns it. A loop calls it about once a second,
@@ -116,6 +110,6 @@ func (c *Clock) Check() (suspended time.Duration) {
 // makes of it.
 func (c *Clock) Time(at time.Duration) time.Time {
 	t := time.Now()
-	now := c.watch.Counted(t.Sub(c.start)) + c.Suspended()
+	now := c.watch.Counted(t.Sub(c.start)) + time.Duration(c.suspended.Load())
 	return t.Add(at - now)
 }

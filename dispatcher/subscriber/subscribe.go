@@ -39,7 +39,7 @@ func (s *Subscriber) subscribe(conn rueidis.DedicatedClient, channels []string) 
 // subscribePlain listens to plain channels, with one command for all. It reports and returns those that the server
 // refuses.
 func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []string) (refused []string, err error) {
-	err = conn.Do(context.Background(), subscribe(conn.B(), channels)).Error()
+	err = conn.Do(context.Background(), conn.B().Subscribe().Channel(channels...).Build()).Error()
 	if err == nil || rediserr.Judge(err).Result != gate.Denied { // anything else passes, or broke the connection
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []str
 // the nodes of channels that this node does not serve.
 func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
 	confirmed := channels[:0]
-	for i, r := range s.each(conn, channels, ssubscribe) {
+	for i, r := range each(conn, channels, ssubscribe) {
 		err, channel := r.Error(), channels[i]
 		message, _ := rediserr.Said(err)
 		switch {
@@ -84,12 +84,12 @@ func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []s
 func (s *Subscriber) unsubscribe(conn rueidis.DedicatedClient, channels []string) error {
 	for some := range slices.Chunk(channels, maxChannels) {
 		if s.cfg.Plain {
-			if err := broken(conn.Do(context.Background(), unsubscribe(conn.B(), some)).Error()); err != nil {
+			if err := broken(conn.Do(context.Background(), conn.B().Unsubscribe().Channel(some...).Build()).Error()); err != nil {
 				return err
 			}
 		}
 		if s.cfg.Sharded {
-			for _, r := range s.each(conn, some, sunsubscribe) {
+			for _, r := range each(conn, some, sunsubscribe) {
 				if err := broken(r.Error()); err != nil {
 					return err
 				}
@@ -108,10 +108,10 @@ func broken(err error) error {
 }
 
 // each sends a command for each channel, as one pipeline. An answer proves that it has taken effect.
-func (s *Subscriber) each(conn rueidis.DedicatedClient, channels []string, build command) []rueidis.RedisResult {
+func each(conn rueidis.DedicatedClient, channels []string, build func(rueidis.Builder, string) rueidis.Completed) []rueidis.RedisResult {
 	commands := make(rueidis.Commands, len(channels))
 	for i := range channels {
-		commands[i] = build(conn.B(), channels[i:i+1])
+		commands[i] = build(conn.B(), channels[i])
 	}
 	return conn.DoMulti(context.Background(), commands...)
 }
@@ -134,20 +134,10 @@ func (s *Subscriber) report(channels []string) {
 	s.cfg.Owner.Subscribed(channels)
 }
 
-type command func(rueidis.Builder, []string) rueidis.Completed
-
-func subscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Subscribe().Channel(channels...).Build()
+func ssubscribe(b rueidis.Builder, channel string) rueidis.Completed {
+	return b.Ssubscribe().Channel(channel).Build()
 }
 
-func ssubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Ssubscribe().Channel(channels...).Build()
-}
-
-func unsubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Unsubscribe().Channel(channels...).Build()
-}
-
-func sunsubscribe(b rueidis.Builder, channels []string) rueidis.Completed {
-	return b.Sunsubscribe().Channel(channels...).Build()
+func sunsubscribe(b rueidis.Builder, channel string) rueidis.Completed {
+	return b.Sunsubscribe().Channel(channel).Build()
 }
