@@ -15,7 +15,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-var callsFlag = flag.Int("calls", 7000, "how many calls TestDuelOfScripts makes")
+var callsFlag = flag.Int("calls", 14000, "how many calls TestDuelOfScripts makes")
 
 // TestDuelOfScripts calls the engine's scripts on the model and on a redis-server whose clock stands where the model's does, also in
 // states and with arguments that no engine makes, and while writes are refused. Each answer, each message, and all that stands
