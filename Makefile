@@ -72,7 +72,7 @@ plain: prepare ## without it: all other tests, every call under every bound, and
 	@raced=$$(echo $(RACED) | tr ' ' '\n'); $(GO) test -vet=off -timeout 15m -skip '^TestScale' $(if $(V),-v) \
 		$$($(GO) list ./... | grep -vxF "$$raced")
 	@echo "== go test ./engine, every call under every bound"
-	@$(GO) test -vet=off -run 'CallUnderEveryBound$$' $(if $(V),-v) ./engine
+	@$(GO) test -vet=off -run 'CallUnderEveryBound$$|WhatWasLastKnown$$' $(if $(V),-v) ./engine
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points"
 	@$(GO) test -tags wheellock_stall -vet=off -run Stalled $(if $(V),-v) ./dispatcher ./engine/faults
 
