@@ -14,7 +14,7 @@ import (
 
 var (
 	fullFlag   = flag.Bool("full", false, "search every small world, not only the quick ones")
-	walksFlag  = flag.Int("walks", 1_200, "how many random walks")
+	walksFlag  = flag.Int("walks", 1_600, "how many random walks")
 	stepsFlag  = flag.Int("steps", 150, "the moves of each, at most")
 	seedFlag   = flag.Uint64("seed", 1, "the seed of the first")
 	statesFlag = flag.Int("states", 20_000_000, "the states of a small world, at most")
