@@ -239,7 +239,7 @@ func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onFleet(t, engine.Options{}, func(f *fleet) {
 				const processes = 4
-				sections := max(dies, 0) + 150
+				sections := max(dies, 0) + 75
 				var wg sync.WaitGroup
 				var mu sync.Mutex
 				n, judged := 0, time.Now()

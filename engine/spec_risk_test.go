@@ -104,7 +104,7 @@ func TestSpecRisk(t *testing.T) {
 		time.Sleep(manyLeases)
 		b.wantHeld(h)
 		b.unlock(h)
-		b.wantSaid(r, "mutex stock:7 ended after 3m25s: unlocked")
+		b.wantSaid(r, "mutex stock:7 ended after 2m25s: unlocked")
 	}))
 	t.Run("it is told once, before the loss", specRisk(func(b *bubble, r *record) {
 		h := b.lock(b.Mutex("stock:7"))

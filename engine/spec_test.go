@@ -16,9 +16,9 @@ import (
 // contract or one of its rules. They run in bubbles of testing/synctest on a Redis in memory, so that a day
 // takes no time, and "at" means at that nanosecond.
 
-// manyLeases is for specs of what is renewed for as long as it takes: six leases of the default, three of a minute. Each second of it
+// manyLeases is for specs of what is renewed for as long as it takes: four leases of the default, two of a minute. Each second of it
 // costs pings of idle connections.
-const manyLeases = 3 * time.Minute
+const manyLeases = 2 * time.Minute
 
 // bubble is one test: an engine on a server of its own.
 type bubble struct {

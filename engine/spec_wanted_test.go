@@ -13,7 +13,7 @@ func TestSpecWanted(t *testing.T) {
 	eachMutex(t, "is closed when a caller of this process waits", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
 		h := b.lock(of(b.Engine, "upload"))
 		wanted := h.Wanted()
-		time.Sleep(time.Minute)
+		time.Sleep(15 * time.Second)
 		if isClosed(wanted) {
 			b.Fatal("nobody waits")
 		}
@@ -40,7 +40,7 @@ func TestSpecWanted(t *testing.T) {
 			t.Run(kind+fixed+" is closed when another process waits", spec(engine.Options{}, func(b *bubble) {
 				h := b.lock(of(b.Engine, "upload"), opts...)
 				wanted := h.Wanted()
-				time.Sleep(time.Minute)
+				time.Sleep(15 * time.Second)
 				if isClosed(wanted) {
 					b.Fatal("nobody waits")
 				}
@@ -143,7 +143,7 @@ func TestSpecWantedIsAFact(t *testing.T) {
 				goes(b, first, waiter)
 				h := b.lock(lock(b.Engine, "upload"))
 				wanted := h.Wanted()
-				time.Sleep(time.Minute)
+				time.Sleep(15 * time.Second) // longer than a renewal takes to come
 				if isClosed(wanted) {
 					b.Error("nobody has waited since the lock was granted")
 				}

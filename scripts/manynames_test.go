@@ -94,7 +94,7 @@ func TestManyNamesFareAsEachAlone(t *testing.T) {
 	together, alone, widely := realBox(t), realBox(t), clusterBox(t)
 	d := newDuel(1, 4, together, alone)
 	called := make(map[string]bool)
-	for i := range 1500 {
+	for i := range 800 {
 		command := d.command()
 		at := slices.IndexFunc(all, func(s scripts.Script) bool { return s.Text == command[1] })
 		if at < 0 || layouts[all[at].Name].keys == 0 {

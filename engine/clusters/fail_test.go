@@ -109,7 +109,7 @@ func TestClusterChangesMastersUnderLoad(t *testing.T) {
 		}
 		before := callers.pairs.Load()
 		c.Failover(next)
-		redistest.Await(t, "locks taken after the change", func() bool { return callers.pairs.Load() > before+100 })
+		redistest.Await(t, "locks taken after the change", func() bool { return callers.pairs.Load() > before+50 })
 	}
 	t.Logf("%d pairs", callers.finish())
 }

@@ -67,7 +67,7 @@ func (c *contenders) contend(callers int, l engine.Locker) {
 				select {
 				case <-c.stopped:
 					return
-				case <-time.After(rand.N(6 * time.Millisecond)): // the pace of calls, or they take the machine, from the servers too
+				case <-time.After(rand.N(12 * time.Millisecond)): // the pace of calls, or they take the machine, from the servers too
 				}
 			}
 		})

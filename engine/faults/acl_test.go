@@ -24,7 +24,7 @@ type limited struct {
 	*testing.T
 	server *redistest.Server
 	opts   engine.Options
-	short  bool // does not wait for subscriptions to end
+	lacks  string // the tour ends when something was refused for want of this right
 }
 
 // limit makes the user anew with a rule, and forgets what was refused before.
@@ -52,52 +52,39 @@ func (l *limited) tour(last func()) error {
 		defer e.Close()
 		engines[i] = e
 	}
-	for _, name := range []string{"stock:7", "stock:{7}"} {
-		if err := l.contend(ctx, engines[0].Mutex(name), engines[1].Mutex(name)); err != nil {
-			return err
-		}
+	ours, theirs := engines[0], engines[1]
+	steps := []func() error{
+		func() error { return l.force(ctx, ours.Mutex("stock:8"), theirs.Mutex("stock:8")) },
+		func() error { return l.permits(ctx, ours.PermitSemaphore("permits")) },
+		func() error { return l.start(ctx, ours.CountDownLatch("start"), theirs.CountDownLatch("start")) },
 	}
-	for _, name := range []string{"stock:11", "stock:{11}"} {
-		if err := l.contend(ctx, engines[0].SimpleMutex(name), engines[1].SimpleMutex(name)); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"stock:9", "stock:{9}"} {
-		if err := l.contend(ctx, engines[0].FencedMutex(name), engines[1].FencedMutex(name)); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"stock:10", "stock:{10}"} {
-		reader, writer := engines[0].RWMutex(name).Reader(), engines[1].RWMutex(name).Writer()
-		if err := l.contend(ctx, reader, writer); err != nil {
-			return err
-		}
-		if err := l.contend(ctx, writer, reader); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"stock:6", "stock:{6}"} {
-		if err := l.line(ctx, engines[0].FairMutex(name), engines[1].FairMutex(name)); err != nil {
-			return err
-		}
-	}
-	if err := l.force(ctx, engines[0].Mutex("stock:8"), engines[1].Mutex("stock:8")); err != nil {
-		return err
+	for _, id := range []string{"7", "{7}"} {
+		reader, writer := ours.RWMutex("stock:rw"+id).Reader(), theirs.RWMutex("stock:rw"+id).Writer()
+		steps = append(steps,
+			func() error { return l.contend(ctx, ours.Mutex("stock:"+id), theirs.Mutex("stock:"+id)) },
+			func() error {
+				return l.contend(ctx, ours.SimpleMutex("stock:simple"+id), theirs.SimpleMutex("stock:simple"+id))
+			},
+			func() error {
+				return l.contend(ctx, ours.FencedMutex("stock:fenced"+id), theirs.FencedMutex("stock:fenced"+id))
+			},
+			func() error { return l.contend(ctx, reader, writer) },
+			func() error { return l.contend(ctx, writer, reader) },
+			func() error { return l.line(ctx, ours.FairMutex("stock:fair"+id), theirs.FairMutex("stock:fair"+id)) },
+		)
 	}
 	for name, channel := range map[string]string{"pool": "redisson_sc:{app:pool}", "{pool}": "redisson_sc:app:{pool}"} {
-		if err := l.pool(ctx, channel, engines[0].Semaphore(name), engines[1].Semaphore(name)); err != nil {
+		steps = append(steps, func() error { return l.pool(ctx, channel, ours.Semaphore(name), theirs.Semaphore(name)) })
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
 			return err
 		}
+		if l.lacks != "" && l.misses(l.lacks) {
+			return nil
+		}
 	}
-	if err := l.permits(ctx, engines[0].PermitSemaphore("permits")); err != nil {
-		return err
-	}
-	if err := l.start(ctx, engines[0].CountDownLatch("start"), engines[1].CountDownLatch("start")); err != nil {
-		return err
-	}
-	if !l.short {
-		redistest.Await(l.T, "nobody to listen", func() bool { return l.server.Subscriptions().Count() == 0 })
-	}
+	l.awaitNobody()
 	last()
 	return nil
 }
@@ -232,6 +219,13 @@ func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{
 	})
 }
 
+// awaitNobody waits until nobody listens.
+func (l *limited) awaitNobody() {
+	redistest.Await(l.T, "nobody to listen", func() bool {
+		return l.server.Subscriptions().Count() == 0 || l.lacks != "" && l.misses(l.lacks)
+	})
+}
+
 // refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks
 // only to see whether it may is left out, and how the client introduces itself from Redis 7.2 on.
 func (l *limited) refused() []string {
@@ -276,13 +270,14 @@ func wantEnough(t *testing.T, server *redistest.Server, rule []string, opts engi
 }
 
 // wantNeeded asserts that without any one of these rights the server refuses something for want of it.
-func wantNeeded(t *testing.T, start func(t *testing.T) *redistest.Server, rule, rights []string, opts engine.Options) {
+func wantNeeded(t *testing.T, server *redistest.Server, rule, rights []string, opts engine.Options) {
 	t.Helper()
 	for _, right := range rights {
 		t.Run("not without "+right, func(t *testing.T) {
-			t.Parallel()
-			l := limit(t, start(t), slices.DeleteFunc(slices.Clone(rule), func(r string) bool { return r == right }), opts)
-			l.short = !strings.HasSuffix(right, "unsubscribe")
+			redistest.Await(t, "those before to be gone", func() bool { return server.Subscriptions().Count() == 0 })
+			server.MustDo("FLUSHALL")
+			l := limit(t, server, slices.DeleteFunc(slices.Clone(rule), func(r string) bool { return r == right }), opts)
+			l.lacks = right
 			err := l.tour(func() {
 				redistest.Await(t, "a refusal", func() bool { return l.misses(right) })
 			})
@@ -298,25 +293,23 @@ func wantNeeded(t *testing.T, start func(t *testing.T) *redistest.Server, rule, 
 
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) *redistest.Server { return redistest.Start(t) }
 	rule := testkit.AclRule(t)
-	t.Run("is enough", func(t *testing.T) {
+	t.Run("is enough, with nothing to spare", func(t *testing.T) {
 		t.Parallel()
-		wantEnough(t, start(t), rule, engine.Options{})
-	})
-	t.Run("has nothing to spare", func(t *testing.T) {
+		server := redistest.Start(t)
+		wantEnough(t, server, rule, engine.Options{})
 		rights := slices.DeleteFunc(slices.Clone(rule), func(word string) bool { return !strings.ContainsAny(word[:1], "~&+") })
-		wantNeeded(t, start, rule, rights, engine.Options{})
+		wantNeeded(t, server, rule, rights, engine.Options{})
 	})
 	t.Run("does not reach other keys", func(t *testing.T) {
-		l := limit(t, start(t), rule, engine.Options{})
+		l := limit(t, redistest.Start(t), rule, engine.Options{})
 		l.opts.NameMapper = nil
 		if err := l.tour(func() {}); !errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), "NOPERM") {
 			t.Errorf("error %v, want ErrRefused with NOPERM", err)
 		}
 	})
 	t.Run("grows with Quorum", func(t *testing.T) {
-		server := start(t)
+		server := redistest.Start(t)
 		for _, c := range []struct {
 			besides []string
 			want    error
@@ -338,21 +331,19 @@ func TestLeastPrivilege(t *testing.T) {
 	} {
 		t.Run("grows with "+option, func(t *testing.T) {
 			t.Parallel()
-			besides, start := testkit.AclBesides(t, option), start
+			var server *redistest.Server
 			switch option {
 			case "Replicas":
-				start = func(t *testing.T) *redistest.Server {
-					server := redistest.Start(t)
-					redistest.StartReplica(t, server)
-					return server
-				}
+				server = redistest.Start(t)
+				redistest.StartReplica(t, server)
 			case "Fsync":
-				start = func(t *testing.T) *redistest.Server {
-					return redistest.StartNewer(t, "--appendonly", "yes", "--appendfsync", "always")
-				}
+				server = redistest.StartNewer(t, "--appendonly", "yes", "--appendfsync", "always")
+			default:
+				server = redistest.Start(t)
 			}
-			wantEnough(t, start(t), slices.Concat(rule, besides), opts)
-			wantNeeded(t, start, slices.Concat(rule, besides), besides, opts)
+			besides := testkit.AclBesides(t, option)
+			wantEnough(t, server, slices.Concat(rule, besides), opts)
+			wantNeeded(t, server, slices.Concat(rule, besides), besides, opts)
 		})
 	}
 }

@@ -91,7 +91,7 @@ func TestFaultSwallowedRenewalLosesNothing(t *testing.T) {
 		}
 		const run = 80 // takes about a third of the lease
 		renews := virtual.Runs(scripts.Renew)
-		for range testkit.Times(t, 250, 3) {
+		for range testkit.Times(t, 250, 2) {
 			before := holds[0].Deadline()
 			l.Down.Swallow(run, renews)
 			for began := time.Now(); l.Down.Swallows() > 0; time.Sleep(10 * time.Millisecond) {

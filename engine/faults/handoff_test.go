@@ -86,7 +86,7 @@ func TestFaultHandoffStarvesNobody(t *testing.T) {
 			virtual.Test(t, func(w *virtual.World) {
 				e, _ := w.Connect()
 				grants, stop := hot(w, e)
-				runs := testkit.Lasting(t, time.Minute, 2*other.every+time.Second)
+				runs := testkit.Lasting(t, time.Minute, other.every+time.Second)
 				times, longest := visit(w, other.away, runs)
 				stop()
 				w.T.Logf("in %v the other process got in %d times, after %v at worst; %d grants inside", runs, times, longest, grants.Load())

@@ -124,7 +124,7 @@ func TestFaultOnlyMessagesWake(t *testing.T) {
 				e, _ := w.Connect(testkit.OnlyMessages)
 				engines = append(engines, e)
 			}
-			until := time.Now().Add(testkit.Lasting(t, time.Minute, time.Second))
+			until := time.Now().Add(testkit.Lasting(t, time.Minute, 400*time.Millisecond))
 			var wg sync.WaitGroup
 			var grants, worst atomic.Int64
 			for i := range 24 {

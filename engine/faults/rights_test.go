@@ -38,23 +38,28 @@ func openLimited(t *testing.T, opts engine.Options) *engine.Engine {
 func TestFaultMissingCommandIsNamedAtOpen(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
+	rule := testkit.AclRule(t)
 	for name, c := range map[string]struct {
-		change func(*engine.Options)
-		rule   []string
+		change  func(*engine.Options)
+		besides []string // the rule; nil: the rule itself
 	}{
-		"default":     {func(*engine.Options) {}, testkit.AclRule(t)},
-		"PubSub":      {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "PubSub"))},
-		"Replicas":    {func(o *engine.Options) { o.Replicas = 1 }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas"))},
-		"AllReplicas": {func(o *engine.Options) { o.Replicas = engine.AllReplicas }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "Replicas: engine.AllReplicas"))},
-		"WatchLoss":   {func(o *engine.Options) { o.WatchLoss = true }, slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "WatchLoss"))},
+		"default":     {func(*engine.Options) {}, nil},
+		"PubSub":      {func(o *engine.Options) { o.PubSub = engine.PubSubBoth }, testkit.AclBesides(t, "PubSub")},
+		"Replicas":    {func(o *engine.Options) { o.Replicas = 1 }, testkit.AclBesides(t, "Replicas")},
+		"AllReplicas": {func(o *engine.Options) { o.Replicas = engine.AllReplicas }, testkit.AclBesides(t, "Replicas: engine.AllReplicas")},
+		"WatchLoss":   {func(o *engine.Options) { o.WatchLoss = true }, testkit.AclBesides(t, "WatchLoss")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, right := range c.rule {
+			needed, all := c.besides, slices.Concat(rule, c.besides)
+			if needed == nil {
+				needed = rule
+			}
+			for _, right := range needed {
 				command, isCommand := strings.CutPrefix(right, "+")
 				if !isCommand || command == "ping" { // a refused PING proves that the server is there as well
 					continue
 				}
-				opts := limitedTo(server, slices.DeleteFunc(slices.Clone(c.rule), func(r string) bool { return r == right })...)
+				opts := limitedTo(server, slices.DeleteFunc(slices.Clone(all), func(r string) bool { return r == right })...)
 				c.change(&opts)
 				// Where the server's words name it, they have other signs between command and subcommand.
 				mustNotOpen(t, opts, engine.ErrRefused, strings.FieldsFunc(command, func(r rune) bool { return r == '|' })...)

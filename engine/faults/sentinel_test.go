@@ -185,11 +185,11 @@ func (c *collection) begin(round int) (check func(*redistest.Sentinel)) {
 					holds = append(holds, h)
 					mu.Unlock()
 				}
-				time.Sleep(20 * time.Millisecond) // sleeps: the pace of calls
+				time.Sleep(40 * time.Millisecond) // sleeps: the pace of calls
 			}
 		})
 	}
-	redistest.Await(t, "locks to be held", func() bool { return c.e.Stats().Held > 50 })
+	redistest.Await(t, "locks to be held", func() bool { return c.e.Stats().Held > 25 })
 	return func(s *redistest.Sentinel) {
 		t.Helper()
 		stop()
@@ -211,7 +211,7 @@ func (c *collection) begin(round int) (check func(*redistest.Sentinel)) {
 
 // through holds some locks and waits for one while there is a switch, and says how many it kept and lost.
 func (s *siege) through(sentinel *redistest.Sentinel, round int, change func()) (kept, lost int) {
-	stop := s.begin(16)
+	stop := s.begin(8)
 	defer stop()
 	t, e := s.t, s.engines[0]
 	holds := make([]*engine.Hold, 20)
@@ -235,7 +235,7 @@ func (s *siege) through(sentinel *redistest.Sentinel, round int, change func()) 
 		}
 	}
 	before := s.grants.Load()
-	redistest.Await(t, "grants by the new master", func() bool { return s.grants.Load() > before+100 })
+	redistest.Await(t, "grants by the new master", func() bool { return s.grants.Load() > before+50 })
 	stop()
 	redistest.Await(t, "nothing to be left", func() bool {
 		return !slices.ContainsFunc(master().Keys(), func(key string) bool {

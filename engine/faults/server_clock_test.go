@@ -19,7 +19,7 @@ import (
 // invariant: late-acquire-does-nothing
 func TestLateAcquireTakesNothingAfterASlowReadingOfTheClock(t *testing.T) {
 	t.Parallel()
-	for slow := time.Duration(0); slow <= 1400*time.Millisecond; slow += 100 * time.Millisecond {
+	for slow := time.Duration(0); slow <= 1400*time.Millisecond; slow += 200 * time.Millisecond {
 		virtual.Test(t, func(w *virtual.World) {
 			e, l := w.Connect()
 			w.Server.SlowTime(slow)

@@ -221,7 +221,7 @@ func TestFaultTrapStaleUnlockSparesTheNext(t *testing.T) {
 	virtual.Test(t, func(w *virtual.World) {
 		e, l := w.Connect()
 		testkit.MustUnlock(w.T, testkit.MustLock(w.T, e.Mutex("first"))) // the server knows the script
-		for round := range 100 {
+		for round := range 25 {
 			name, releases := fmt.Sprintf("next:%d", round), 0
 			h := testkit.MustLock(w.T, e.Mutex(name))
 			l.Down.Swallow(1, virtual.Runs(scripts.Release))

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var commandsFlag = flag.Int("commands", 3000, "how many sequences of some twenty commands TestDuelOfCommands sends")
+var commandsFlag = flag.Int("commands", 1500, "how many sequences of some twenty commands TestDuelOfCommands sends")
 
 // step is a part of a sequence: time passes, then a command is run.
 type step struct {

@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 func TestSoakFindsLeaks(t *testing.T) {
 	p := soakPlan(time.Second)
 	p.sample, p.slow = 50*time.Millisecond, 0
-	const rounds = 40
+	const rounds = 24
 	done := int64(0)
 	p.faults = []fault{{name: "leak", onServer: true, strike: func(s *strike) bool {
 		for ; done < rounds; done++ {

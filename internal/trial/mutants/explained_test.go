@@ -8,7 +8,7 @@ func TestEveryExplanationIsOfAMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := luaMutants("../../..")
+	all, err := mutantsOfLua()
 	if err != nil {
 		t.Fatal(err)
 	}
