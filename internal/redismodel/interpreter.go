@@ -3,6 +3,7 @@ package redismodel
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"regexp"
 	"strings"
 	"sync"
 	"unsafe"
@@ -24,6 +25,8 @@ type Interpreter struct {
 
 	server *Server  // whose script runs
 	words  []string // of the command that a script calls
+
+	expressions map[string]*regexp.Regexp // by the pattern that a script uses
 }
 
 // script is a compiled one, or why it could not be compiled.
@@ -47,7 +50,7 @@ func NewInterpreter() *Interpreter {
 		state: lua.NewState(lua.Options{
 			SkipOpenLibs: true, RegistrySize: 4096, RegistryMaxSize: 1 << 20, RegistryGrowStep: 4096,
 		}),
-		scripts: make(map[string]*script), quick: make(map[address]*script),
+		scripts: make(map[string]*script), quick: make(map[address]*script), expressions: make(map[string]*regexp.Regexp),
 	}
 	in.openLibrary()
 	return in

@@ -25,7 +25,7 @@ func (in *Interpreter) openLibrary() {
 	in.globals.RawSetString("tostring", in.function(toString))
 	in.globals.RawSetString("type", in.function(luaType))
 	texts := in.globals.RawGetString("string").(*lua.LTable)
-	for name, f := range map[string]lua.LGFunction{"find": stringFind, "format": stringFormat, "gmatch": stringGmatch, "match": stringMatch} {
+	for name, f := range map[string]lua.LGFunction{"find": in.stringFind, "format": stringFormat, "gmatch": in.stringGmatch, "match": in.stringMatch} {
 		texts.RawSetString(name, in.function(f))
 	}
 	in.openRedis()
