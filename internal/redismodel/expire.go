@@ -1,52 +1,27 @@
 package redismodel
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
-func expire(s *Server, args []string) Value    { return s.expireAt(args, 1000, s.millis()) }
-func pexpire(s *Server, args []string) Value   { return s.expireAt(args, 1, s.millis()) }
-func expireat(s *Server, args []string) Value  { return s.expireAt(args, 1000, 0) }
-func pexpireat(s *Server, args []string) Value { return s.expireAt(args, 1, 0) }
-
-// expireAt is EXPIRE and its like: key, time, [NX | XX | GT | LT ...], in units of so many ms from a time on.
-func (s *Server) expireAt(args []string, unit, from int64) Value {
-	var nx, xx, gt, lt bool
+// pexpire is PEXPIRE key ms [GT].
+func pexpire(s *Server, args []string) Value {
 	for _, option := range args[3:] {
-		switch strings.ToUpper(option) {
-		case "NX":
-			nx = true
-		case "XX":
-			xx = true
-		case "GT":
-			gt = true
-		case "LT":
-			lt = true
-		default:
+		if !strings.EqualFold(option, "GT") {
 			return failure("ERR Unsupported option " + untilZero(option))
 		}
-	}
-	switch {
-	case nx && (xx || gt || lt):
-		return failure("ERR NX and XX, GT or LT options at the same time are not compatible")
-	case gt && lt:
-		return failure("ERR GT and LT options at the same time are not compatible")
 	}
 	when, read := parseInt(args[2])
 	if !read {
 		return notInteger
 	}
-	if when > math.MaxInt64/unit || when < math.MinInt64/unit || addOverflows(when*unit, from) {
-		return s.invalidExpire(strings.ToLower(args[0]))
+	if addOverflows(when, s.millis()) {
+		return s.invalidExpire("pexpire")
 	}
-	when = when*unit + from
+	when += s.millis()
 	at, found := s.at(args[1])
 	if !found {
 		return integer(0)
 	}
-	now := s.keys.items[at].expires
-	if nx && now != 0 || xx && now == 0 || gt && (now == 0 || when <= now) || lt && now != 0 && when >= now {
+	if now := s.keys.items[at].expires; len(args) > 3 && (now == 0 || when <= now) {
 		return integer(0)
 	}
 	if when <= s.millis() {
@@ -88,20 +63,4 @@ func pttl(s *Server, args []string) Value {
 	return integer(max(0, ends-s.millis()))
 }
 
-func ttl(s *Server, args []string) Value {
-	answer := pttl(s, args)
-	if answer.Int > 0 {
-		answer.Int = (answer.Int + 500) / 1000
-	}
-	return answer
-}
-
 func pexpiretime(s *Server, args []string) Value { return integer(s.ends(args[1])) }
-
-func expiretime(s *Server, args []string) Value {
-	ends := s.ends(args[1])
-	if ends < 0 {
-		return integer(ends)
-	}
-	return integer((ends + 500) / 1000)
-}

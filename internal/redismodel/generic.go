@@ -44,8 +44,6 @@ func clock(s *Server, _ []string) Value {
 	return texts([]string{strconv.FormatInt(s.Micros/1_000_000, 10), strconv.FormatInt(s.Micros%1_000_000, 10)})
 }
 
-func echo(_ *Server, args []string) Value { return text(args[1]) }
-
 func ping(_ *Server, args []string) Value {
 	switch len(args) {
 	case 1:

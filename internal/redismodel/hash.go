@@ -1,9 +1,6 @@
 package redismodel
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // put sets a field, and reports whether it is new.
 func (o *object) put(field, value string) (fresh bool) {
@@ -15,7 +12,6 @@ func (o *object) put(field, value string) (fresh bool) {
 	return true
 }
 
-// hset is HSET and HMSET.
 func hset(s *Server, args []string) Value {
 	if len(args)%2 != 0 {
 		return countError(args[0])
@@ -30,22 +26,7 @@ func hset(s *Server, args []string) Value {
 			fresh++
 		}
 	}
-	if strings.EqualFold(args[0], "HMSET") {
-		return ok
-	}
 	return integer(fresh)
-}
-
-func hsetnx(s *Server, args []string) Value {
-	o, wrong := s.read(args[1], aHash)
-	switch {
-	case wrong:
-		return wrongType
-	case o != nil && o.index(args[2]) >= 0:
-		return integer(0)
-	}
-	s.have(args[1], aHash).put(args[2], args[3])
-	return integer(1)
 }
 
 func hget(s *Server, args []string) Value {
@@ -88,12 +69,11 @@ func hexists(s *Server, args []string) Value {
 
 func hlen(s *Server, args []string) Value { return s.size(args[1], aHash) }
 
-func hgetall(s *Server, args []string) Value { return s.fields(args[1], true, true) }
-func hkeys(s *Server, args []string) Value   { return s.fields(args[1], true, false) }
-func hvals(s *Server, args []string) Value   { return s.fields(args[1], false, true) }
+func hgetall(s *Server, args []string) Value { return s.fields(args[1], true) }
+func hkeys(s *Server, args []string) Value   { return s.fields(args[1], false) }
 
 // fields lists a hash, in the order in which its fields came.
-func (s *Server) fields(key string, names, values bool) Value {
+func (s *Server) fields(key string, values bool) Value {
 	o, wrong := s.read(key, aHash)
 	switch {
 	case wrong:
@@ -103,9 +83,7 @@ func (s *Server) fields(key string, names, values bool) Value {
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(o.parts))}
 	for i := range o.parts {
-		if names {
-			answer.Array = append(answer.Array, text(o.parts[i].name))
-		}
+		answer.Array = append(answer.Array, text(o.parts[i].name))
 		if values {
 			answer.Array = append(answer.Array, text(o.parts[i].value))
 		}

@@ -6,22 +6,14 @@ import (
 	"strings"
 )
 
-// lpush is LPUSH, RPUSH, LPUSHX and RPUSHX.
+// lpush is LPUSH and RPUSH.
 func lpush(s *Server, args []string) Value {
-	name := strings.ToUpper(args[0])
-	if strings.HasSuffix(name, "X") {
-		if o, wrong := s.read(args[1], aList); wrong {
-			return wrongType
-		} else if o == nil {
-			return integer(0)
-		}
-	}
 	o := s.have(args[1], aList)
 	if o == nil {
 		return wrongType
 	}
 	for _, member := range args[2:] {
-		if name[0] == 'L' {
+		if strings.EqualFold(args[0], "LPUSH") {
 			o.parts = slices.Insert(o.parts, 0, element{name: member})
 		} else {
 			o.parts = append(o.parts, element{name: member})
@@ -30,43 +22,24 @@ func lpush(s *Server, args []string) Value {
 	return integer(len(o.parts))
 }
 
-// lpop is LPOP and RPOP key [count].
+// lpop is LPOP and RPOP.
 func lpop(s *Server, args []string) Value {
-	count, many := int64(1), len(args) == 3
-	if many && !s.since(6, 2) || len(args) > 3 {
-		return countError(args[0])
-	}
-	if many {
-		var read bool
-		if count, read = parseInt(args[2]); !read || count < 0 {
-			return failure("ERR value is out of range, must be positive")
-		}
-	}
 	o, wrong := s.read(args[1], aList)
 	switch {
 	case wrong:
 		return wrongType
 	case o == nil:
 		return null
-	case count == 0:
-		return empty
 	}
 	o = s.have(args[1], aList)
-	n := int(min(count, int64(len(o.parts))))
-	var gone []element
-	if strings.EqualFold(args[0], "LPOP") {
-		gone = slices.Clone(o.parts[:n])
-		o.parts = slices.Delete(o.parts, 0, n)
-	} else {
-		gone = slices.Clone(o.parts[len(o.parts)-n:])
-		slices.Reverse(gone)
-		o.parts = o.parts[:len(o.parts)-n]
+	at := 0
+	if strings.EqualFold(args[0], "RPOP") {
+		at = len(o.parts) - 1
 	}
+	gone := text(o.parts[at].name)
+	o.parts = slices.Delete(o.parts, at, at+1)
 	s.dropIfEmpty(args[1], o)
-	if !many {
-		return text(gone[0].name)
-	}
-	return names(gone)
+	return gone
 }
 
 func llen(s *Server, args []string) Value { return s.size(args[1], aList) }
@@ -164,95 +137,17 @@ func lrem(s *Server, args []string) Value {
 	return integer(gone)
 }
 
-// lpos is LPOS key element [RANK rank] [COUNT count] [MAXLEN length].
+// lpos is LPOS key element.
 func lpos(s *Server, args []string) Value {
-	rank, count, most := int64(1), int64(-1), int64(0)
-	for i := 3; i < len(args); i += 2 {
-		if i == len(args)-1 {
-			return syntaxError
-		}
-		var bad Value
-		switch strings.ToUpper(args[i]) {
-		case "RANK":
-			var read bool
-			rank, read = parseInt(args[i+1])
-			switch {
-			case !read:
-				bad = notInteger
-			case rank == 0:
-				bad = s.rankZero()
-			case rank == math.MinInt64 && s.since(7, 2):
-				bad = beyond
-			}
-		case "COUNT":
-			count, bad = notNegative("COUNT", args[i+1])
-		case "MAXLEN":
-			most, bad = notNegative("MAXLEN", args[i+1])
-		default:
-			bad = syntaxError
-		}
-		if bad.Kind == Err {
-			return bad
-		}
+	if len(args) > 3 {
+		return syntaxError
 	}
 	o, wrong := s.read(args[1], aList)
-	if wrong {
-		return wrongType
-	}
-	var found []Value
-	if o != nil {
-		found = o.places(args[2], rank, count, most)
-	}
 	switch {
-	case count >= 0:
-		return Value{Kind: Array, Array: found}
-	case len(found) == 0:
+	case wrong:
+		return wrongType
+	case o == nil || o.index(args[2]) < 0:
 		return null
 	}
-	return found[0]
-}
-
-func (s *Server) rankZero() Value {
-	if !s.since(7, 0) {
-		return failure("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second, ...")
-	}
-	return failure("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... " +
-		"or use negative to start from the end of the list")
-}
-
-func notNegative(what, given string) (n int64, bad Value) {
-	n, read := parseInt(given)
-	if !read || n < 0 {
-		return 0, failure("ERR " + what + " can't be negative")
-	}
-	return n, Value{}
-}
-
-// places are where a member is in a list: from the rank-th on, count of them (0: all, -1: one), looking at most members at most.
-func (o *object) places(member string, rank, count, most int64) (found []Value) {
-	skip := max(rank, -rank) - 1
-	if rank == math.MinInt64 { // which before 7.2 is its own negative, and below any count
-		skip = 0
-	}
-	for step := range o.parts {
-		if most > 0 && int64(step) >= most {
-			break
-		}
-		at := step
-		if rank < 0 {
-			at = len(o.parts) - 1 - step
-		}
-		if o.parts[at].name != member {
-			continue
-		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		found = append(found, integer(at))
-		if count < 0 || count > 0 && int64(len(found)) == count {
-			break
-		}
-	}
-	return found
+	return integer(o.index(args[2]))
 }

@@ -16,17 +16,6 @@ func sadd(s *Server, args []string) Value {
 	return integer(fresh)
 }
 
-func srem(s *Server, args []string) Value  { return s.take(args[1], aSet, args[2:]) }
-func scard(s *Server, args []string) Value { return s.size(args[1], aSet) }
-
-func sismember(s *Server, args []string) Value {
-	o, wrong := s.read(args[1], aSet)
-	if wrong {
-		return wrongType
-	}
-	return boolean(o != nil && o.index(args[2]) >= 0)
-}
-
 // smembers lists them in the order in which they came; that of Redis is another.
 func smembers(s *Server, args []string) Value {
 	o, wrong := s.read(args[1], aSet)

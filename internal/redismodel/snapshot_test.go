@@ -21,7 +21,7 @@ func TestASnapshotIsValidForEver(t *testing.T) {
 	was, state := s.Snapshot(), s.AppendState(nil)
 	for _, change := range [][]string{
 		{"HSET", "hash", "a", "2"}, {"HDEL", "hash", "a"}, {"LPUSH", "list", "x"}, {"LREM", "list", "0", "b"}, {"ZADD", "zset", "1.5", "a"}, {"ZADD", "zset", "9", "a"},
-		{"ZREM", "zset", "a"}, {"PEXPIRE", "string", "5"}, {"SET", "string", "y"}, {"DEL", "hash", "list"}, {"FLUSHALL"}, {"APPEND", "string", "z"},
+		{"ZREM", "zset", "a"}, {"PEXPIRE", "string", "5"}, {"SET", "string", "y"}, {"DEL", "hash", "list"}, {"FLUSHALL"}, {"SADD", "set", "c"},
 	} {
 		s.Do(change...)
 		if bytes.Equal(s.AppendState(nil), state) {

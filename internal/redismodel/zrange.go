@@ -48,53 +48,20 @@ func (b bounds) within(parts []element) (from, to int) {
 
 var notBound = failure("ERR min or max is not a float")
 
-// rangeOptions are those of ZRANGE and ZRANGEBYSCORE.
-type rangeOptions struct {
-	byScore, reversed, withScores bool
-	offset, count                 int64 // of LIMIT
-}
-
-// readRangeOptions reads them; old: those of ZRANGEBYSCORE.
-func (s *Server) readRangeOptions(words []string, old bool) (how rangeOptions, bad Value) {
-	how = rangeOptions{byScore: old, count: -1}
-	for i := 0; i < len(words); i++ {
-		switch option := strings.ToUpper(words[i]); {
-		case option == "WITHSCORES":
-			how.withScores = true
-		case option == "LIMIT" && i+2 < len(words):
-			var read, read2 bool
-			how.offset, read = parseInt(words[i+1])
-			how.count, read2 = parseInt(words[i+2])
-			if !read || !read2 {
-				return how, notInteger
-			}
-			i += 2
-		case option == "REV" && !old && s.since(6, 2):
-			how.reversed = true
-		case option == "BYSCORE" && !old && s.since(6, 2):
-			how.byScore = true
+// zrange is ZRANGE key start stop [BYSCORE] [WITHSCORES].
+func zrange(s *Server, args []string) Value {
+	byScore, withScores := false, false
+	for _, option := range args[4:] {
+		switch {
+		case strings.EqualFold(option, "WITHSCORES"):
+			withScores = true
+		case strings.EqualFold(option, "BYSCORE") && s.since(6, 2):
+			byScore = true
 		default:
-			return how, syntaxError
+			return syntaxError
 		}
 	}
-	if !how.byScore && how.count != -1 {
-		return how, failure("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
-	}
-	return how, Value{}
-}
-
-// zrange is ZRANGE key start stop [BYSCORE] [REV] [LIMIT offset count] [WITHSCORES].
-func zrange(s *Server, args []string) Value { return s.zrange(args, false) }
-
-// zrangebyscore is ZRANGEBYSCORE key min max [WITHSCORES] [LIMIT offset count].
-func zrangebyscore(s *Server, args []string) Value { return s.zrange(args, true) }
-
-func (s *Server) zrange(args []string, old bool) Value {
-	how, bad := s.readRangeOptions(args[4:], old)
-	if bad.Kind == Err {
-		return bad
-	}
-	pick, bad := s.picker(args[2], args[3], how)
+	pick, bad := s.picker(args[2], args[3], byScore)
 	if bad.Kind == Err {
 		return bad
 	}
@@ -107,14 +74,7 @@ func (s *Server) zrange(args []string, old bool) Value {
 	}
 	from, to := pick(o.parts)
 	some := o.parts[from:to]
-	if how.reversed {
-		some = slices.Clone(some)
-		slices.Reverse(some)
-	}
-	if how.byScore {
-		some = limit(some, how.offset, how.count)
-	}
-	if !how.withScores {
+	if !withScores {
 		return names(some)
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(some))}
@@ -125,11 +85,8 @@ func (s *Server) zrange(args []string, old bool) Value {
 }
 
 // picker reads the ends of a range, by place or by score, and gives what finds it in a sorted set.
-func (s *Server) picker(first, last string, how rangeOptions) (pick func([]element) (from, to int), bad Value) {
-	if how.byScore {
-		if how.reversed {
-			first, last = last, first
-		}
+func (s *Server) picker(first, last string, byScore bool) (pick func([]element) (from, to int), bad Value) {
+	if byScore {
 		b, read := s.readBounds(first, last)
 		if !read {
 			return nil, notBound
@@ -141,25 +98,7 @@ func (s *Server) picker(first, last string, how rangeOptions) (pick func([]eleme
 	if !read || !read2 {
 		return nil, notInteger
 	}
-	return func(parts []element) (from, to int) {
-		from, to = between(low, high, len(parts))
-		if how.reversed {
-			return len(parts) - to, len(parts) - from
-		}
-		return from, to
-	}, Value{}
-}
-
-// limit leaves out the first and keeps so many; below 0: none, and all.
-func limit(some []element, offset, count int64) []element {
-	if offset < 0 || offset >= int64(len(some)) {
-		return nil
-	}
-	some = some[offset:]
-	if count >= 0 && count < int64(len(some)) {
-		some = some[:count]
-	}
-	return some
+	return func(parts []element) (from, to int) { return between(low, high, len(parts)) }, Value{}
 }
 
 func zcount(s *Server, args []string) Value {

@@ -30,114 +30,59 @@ func (s *Server) setScore(o *object, member string, score float64) {
 	o.parts = slices.Insert(o.parts, at, part)
 }
 
-// scoreOptions are those of ZADD.
-type scoreOptions struct{ nx, xx, gt, lt, ch, incr bool }
-
-// zadd is ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member ...
+// zadd is ZADD key [XX] [INCR] score member ...
 func zadd(s *Server, args []string) Value {
-	var how scoreOptions
-	rest := args[2:]
-	for ; len(rest) > 0; rest = rest[1:] {
-		if option := how.option(rest[0]); option == nil {
-			break
+	xx, incr := false, false
+	pairs := args[2:]
+	for ; len(pairs) > 0; pairs = pairs[1:] {
+		if strings.EqualFold(pairs[0], "XX") {
+			xx = true
+		} else if strings.EqualFold(pairs[0], "INCR") {
+			incr = true
 		} else {
-			*option = true
+			break
 		}
 	}
 	switch {
-	case len(rest) == 0 || len(rest)%2 != 0:
+	case len(pairs) == 0 || len(pairs)%2 != 0:
 		return syntaxError
-	case how.nx && how.xx:
-		return failure("ERR XX and NX options at the same time are not compatible")
-	case how.gt && how.nx || how.lt && how.nx || how.gt && how.lt:
-		return failure("ERR GT, LT, and/or NX options at the same time are not compatible")
-	case how.incr && len(rest) > 2:
+	case incr && len(pairs) > 2:
 		return failure("ERR INCR option supports a single increment-element pair")
 	}
-	return s.scores(args[1], how, rest)
-}
-
-func (how *scoreOptions) option(word string) *bool {
-	switch len(word) {
-	case 2, 4:
-	default:
-		return nil
-	}
-	switch strings.ToUpper(word) {
-	case "NX":
-		return &how.nx
-	case "XX":
-		return &how.xx
-	case "GT":
-		return &how.gt
-	case "LT":
-		return &how.lt
-	case "CH":
-		return &how.ch
-	case "INCR":
-		return &how.incr
-	}
-	return nil
-}
-
-func zincrby(s *Server, args []string) Value {
-	return s.scores(args[1], scoreOptions{incr: true}, args[2:])
-}
-
-// scores sets the scores of members, in pairs.
-func (s *Server) scores(key string, how scoreOptions, pairs []string) Value {
 	for i := 0; i < len(pairs); i += 2 {
 		if _, read := parseFloat(pairs[i]); !read {
 			return notFloat
 		}
 	}
-	o, wrong := s.read(key, aZset)
+	o, wrong := s.read(args[1], aZset)
 	if wrong {
 		return wrongType
 	}
-	added, updated := 0, 0
-	last := null
+	added, last := 0, null
 	for i := 0; i < len(pairs); i += 2 {
 		score, _ := parseFloat(pairs[i])
 		member, at := pairs[i+1], -1
 		if o != nil {
 			at = o.index(member)
 		}
-		last = null
-		if at < 0 {
-			if how.xx {
-				continue
-			}
-			o = s.have(key, aZset)
-			s.setScore(o, member, score)
+		switch {
+		case at < 0 && xx:
+			continue
+		case at < 0:
 			added++
-			last = text(s.formatFloat(score))
-			continue
-		}
-		was := o.parts[at].score
-		if how.nx {
-			continue
-		}
-		if how.incr {
-			if score += was; math.IsNaN(score) {
+		case incr:
+			if score += o.parts[at].score; math.IsNaN(score) {
 				return failure("ERR resulting score is not a number (NaN)")
 			}
 		}
-		if how.lt && score >= was || how.gt && score <= was {
-			continue
-		}
-		if score != was {
-			o = s.have(key, aZset)
+		if at < 0 || score != o.parts[at].score {
+			o = s.have(args[1], aZset)
 			s.setScore(o, member, score)
-			updated++
 		}
 		last = text(s.formatFloat(score))
 	}
-	switch {
-	case how.incr:
+	if incr {
 		return last
-	case how.ch:
-		return integer(added + updated)
 	}
 	return integer(added)
 }

@@ -140,13 +140,6 @@ func (s *Server) Commands() int {
 	return s.commands
 }
 
-// Sessions is how many connections are served.
-func (s *Server) Sessions() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sessions)
-}
-
 // Subscriptions lists who listens to which channels, but for clients that have gone without a word.
 func (s *Server) Subscriptions() (channels []string) {
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"syscall"
 	"testing"
@@ -65,27 +66,11 @@ func (c *client) wantReset() {
 	}
 }
 
-// wantNoConnection asserts that a new connection is soon reset, which the client may learn while it
-// connects or when it reads.
-func wantNoConnection(t *testing.T, to Endpoint) {
-	t.Helper()
-	conn, err := net.Dial("tcp", to.Addr())
-	if err == nil {
-		defer conn.Close()
-		err = conn.SetDeadline(time.Now().Add(patience))
+// randomText has every byte, line ends among them.
+func randomText(length int) string {
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = byte(rand.IntN(256))
 	}
-	if err == nil {
-		_, err = conn.Read(make([]byte, 1))
-	}
-	if !errors.Is(err, syscall.ECONNRESET) {
-		t.Fatalf("a new connection: %v; want a reset", err)
-	}
-}
-
-// wantEOF asserts that the connection ends in an orderly way, with nothing to read before.
-func (c *client) wantEOF() {
-	c.t.Helper()
-	if reply := resp.Read(c.reader); !errors.Is(reply.Lost(), io.EOF) {
-		c.t.Fatalf("read %v; want EOF", reply)
-	}
+	return string(text)
 }

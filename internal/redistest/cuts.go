@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"time"
 )
 
 // Cut resets every connection, on both sides, and returns how many there were.
@@ -74,42 +73,6 @@ func lastByte(most int64) int64 {
 		return -1
 	}
 	return 1 + rand.Int64N(most)
-}
-
-// CutEvery resets all connections again and again, d apart, the first time after d; 0 ends it, and once it
-// has returned nothing more is cut.
-func (p *Proxy) CutEvery(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cutter != nil {
-		close(p.cutter)
-		p.cutter = nil
-	}
-	if d <= 0 || p.closed {
-		return
-	}
-	stop := make(chan struct{})
-	p.cutter = stop
-	p.running.Go(func() { p.keepCutting(d, stop) })
-}
-
-func (p *Proxy) keepCutting(d time.Duration, stop chan struct{}) {
-	tick := time.NewTicker(d)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			p.mu.Lock()
-			if p.cutter == stop { // the tick may have come before the stop
-				p.cutLocked()
-			}
-			p.mu.Unlock()
-		case <-stop:
-			return
-		case <-p.closing:
-			return
-		}
-	}
 }
 
 // HalfClose ends one direction of every connection in an orderly way: its receiver sees the end of the

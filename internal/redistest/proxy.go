@@ -27,7 +27,6 @@ type Proxy struct {
 	lostShare float64     // of published messages
 	swallow   *swallowing // nil: nothing
 	injected  injection
-	cutter    chan struct{} // ends CutEvery; nil: none runs
 	closed    bool
 	stats     Stats
 }
@@ -38,7 +37,7 @@ type Stats struct {
 	Refused  int64 // reset at once, by RefuseNew or because the server could not be reached
 	Open     int   // connections that exist now
 	Left     int   // those of them whose client is seen to have ended or reset its side
-	Cut      int64 // connections ended by Cut, CutAfter or CutEvery
+	Cut      int64 // connections ended by Cut or CutAfter
 
 	ToServer int64 // bytes delivered
 	ToClient int64 // bytes delivered
