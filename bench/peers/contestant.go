@@ -51,7 +51,7 @@ type loadDriver func(ctx context.Context, m *meter) error
 func contestants() []entry {
 	all := slices.Clone(ours())
 	return append(all, rueidislockEntry, redislockEntry, redislockEachMsEntry, redislockAutoPipelineEntry, redsyncEntry,
-		rawSequenceEntry, rawClaimEntry, pipelineEntry, pipelineManyEntry, redisBenchmarkEntry)
+		rawSequenceEntry, rawClaimEntry, pipelineEntry, pipelineManyEntry)
 }
 
 func entryNamed(name string) (entry, bool) {

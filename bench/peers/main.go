@@ -12,7 +12,7 @@
 //   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
 //     the waiting times; shared.go catches two holders of one name, also across processes.
 //   - fleet.go is the works of many processes that want one name, with their tables.
-//   - The ceiling, what Redis can do without any client library, is pipeline.go and redisbenchmark.go.
+//   - The ceiling, what Redis can do without any client library, is pipeline.go.
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
 //     tables of markdown.go and the pictures of plot.go. "go test -run Results . -update" draws both anew from results.json.
 //
@@ -118,7 +118,7 @@ func parseFlags(args []string) (options, error) {
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
 	flags.Func("redis-server", "`command` that starts the server, with arguments if there are any (default redis-server); given several times it compares "+
-		"servers; redis-benchmark is expected beside it", func(command string) error {
+		"servers", func(command string) error {
 		opts.servers = append(opts.servers, command)
 		return nil
 	})

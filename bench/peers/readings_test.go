@@ -14,18 +14,6 @@ func TestCommandsThatAContestantSends(t *testing.T) {
 	}
 }
 
-func TestRedisBenchmarkIsRead(t *testing.T) {
-	perSecond, err := readBenchmark("\"test\",\"rps\",\"avg_latency_ms\"\n\"EVALSHA a, b\",\"123456.79\",\"0.1\"\n")
-	if err != nil || perSecond != 123456.79 {
-		t.Errorf("%g, %v", perSecond, err)
-	}
-	for _, text := range []string{"", "\"test\"\n\"x\"\n", "ERR\n"} {
-		if _, err := readBenchmark(text); err == nil {
-			t.Errorf("%q was taken", text)
-		}
-	}
-}
-
 func TestDrivenIsRead(t *testing.T) {
 	one, err := readDriven(`{"Seconds":3.000000,"Pairs":1200,"Waits":"HISTFAAAACp4nJNpmSzMwMDAzQABzFCaEUzy//9v/wEisNR3A+drrRmcq80kAJ73COw=",` +
 		`"Usage":{"cpu_ns":1500000000,"bytes":4800},"Failed":2,"Lost":1,"Broken":0}`)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,12 +15,11 @@ import (
 // server is a redis-server of our own, gone after Close.
 type server struct {
 	*redisserver.Server
-	url       string    // for contestants
-	others    []*server // two more, of a work with a quorum
-	cluster   bool      // it is the only master of one
-	proxy     *distance // nil: the server is near
-	name      string    // product and version, and the arguments of the command
-	benchmark string    // path of redis-benchmark
+	url     string    // for contestants
+	others  []*server // two more, of a work with a quorum
+	cluster bool      // it is the only master of one
+	proxy   *distance // nil: the server is near
+	name    string    // product and version, and the arguments of the command
 }
 
 // startServer returns when the server that a command starts answers. It keeps to the processor cpu, unless that is empty, and is so far away
@@ -36,8 +34,7 @@ func startServer(ctx context.Context, command, cpu string, away time.Duration) (
 		return nil, err
 	}
 	s := &server{
-		Server:    &redisserver.Server{Program: words[:1], Args: words[1:], Dir: folder, Apart: true},
-		benchmark: besidePath(words[0], "redis-benchmark"),
+		Server: &redisserver.Server{Program: words[:1], Args: words[1:], Dir: folder, Apart: true},
 	}
 	if cpu != "" {
 		s.Program = []string{"taskset", "--cpu-list", cpu, words[0]}
@@ -139,14 +136,6 @@ func (s *server) Close() error {
 	}
 	s.Kill()
 	return os.RemoveAll(s.Dir)
-}
-
-// besidePath is the program of that name in the same folder, or on the PATH when path has no folder.
-func besidePath(path, name string) string {
-	if !strings.ContainsRune(path, filepath.Separator) {
-		return name
-	}
-	return filepath.Join(filepath.Dir(path), name)
 }
 
 // dial is a bare connection, which costs a client next to nothing: the ceiling and the raw messages use it.
