@@ -3,7 +3,6 @@ package redistest
 import (
 	"bufio"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"syscall"
