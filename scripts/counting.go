@@ -5,20 +5,19 @@ import (
 	"strconv"
 )
 
-//go:embed counting.lua
-var counting string
-
-//go:embed called.lua
-var called string
-
-//go:embed take.lua
-var take string
-
-//go:embed change.lua
-var change string
-
-//go:embed count.lua
-var count string
+// The texts.
+var (
+	//go:embed counting.lua
+	counting string
+	//go:embed called.lua
+	called string
+	//go:embed take.lua
+	take string
+	//go:embed change.lua
+	change string
+	//go:embed count.lua
+	count string
+)
 
 // The scripts of semaphores and latches. What they hold has no owner in Redis, so each call that changes
 // something leaves a receipt (counting.lua): sent twice, it has its effect once.

@@ -26,65 +26,49 @@ type Script struct {
 	Text string
 }
 
-//go:embed prelude.lua
-var prelude string
-
-//go:embed acquire.lua
-var acquire string
-
-//go:embed release.lua
-var release string
-
-//go:embed line.lua
-var line string
-
-//go:embed claim.lua
-var claim string
-
-//go:embed renew.lua
-var renew string
-
-//go:embed pass.lua
-var pass string
-
-//go:embed tokens.lua
-var tokens string
-
-//go:embed inspect.lua
-var inspect string
-
-//go:embed leader.lua
-var leader string
-
-//go:embed acquire_rw.lua
-var acquireRW string
-
-//go:embed release_rw.lua
-var releaseRW string
-
-//go:embed fair.lua
-var fair string
-
-//go:embed fair_ask.lua
-var fairAsk string
-
-//go:embed fair_release.lua
-var fairRelease string
-
-//go:embed acquire_simple.lua
-var acquireSimple string
-
-//go:embed release_simple.lua
-var releaseSimple string
-
-//go:embed simple_line.lua
-var simpleLine string
-
-//go:embed simple.lua
-var simple string
-
-//go:embed rights.lua
-var rights string
+// The texts.
+var (
+	//go:embed prelude.lua
+	prelude string
+	//go:embed acquire.lua
+	acquire string
+	//go:embed release.lua
+	release string
+	//go:embed line.lua
+	line string
+	//go:embed claim.lua
+	claim string
+	//go:embed renew.lua
+	renew string
+	//go:embed pass.lua
+	pass string
+	//go:embed tokens.lua
+	tokens string
+	//go:embed inspect.lua
+	inspect string
+	//go:embed leader.lua
+	leader string
+	//go:embed acquire_rw.lua
+	acquireRW string
+	//go:embed release_rw.lua
+	releaseRW string
+	//go:embed fair.lua
+	fair string
+	//go:embed fair_ask.lua
+	fairAsk string
+	//go:embed fair_release.lua
+	fairRelease string
+	//go:embed acquire_simple.lua
+	acquireSimple string
+	//go:embed release_simple.lua
+	releaseSimple string
+	//go:embed simple_line.lua
+	simpleLine string
+	//go:embed simple.lua
+	simple string
+	//go:embed rights.lua
+	rights string
+)
 
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
 // frees that owner and no later one, however often it is sent.

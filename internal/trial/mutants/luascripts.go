@@ -44,13 +44,18 @@ func readScripts(dir string) (*luaScripts, error) {
 	for _, file := range code {
 		for _, d := range file.Decls {
 			d, is := d.(*ast.GenDecl)
-			if !is || d.Doc == nil {
+			if !is {
 				continue
 			}
-			for _, line := range d.Doc.List {
-				if script, is := strings.CutPrefix(line.Text, "//go:embed "); is {
-					variable := d.Specs[0].(*ast.ValueSpec).Names[0].Name
-					s.embedded[script], files[variable] = variable, script
+			for _, spec := range d.Specs {
+				value, is := spec.(*ast.ValueSpec)
+				if !is {
+					continue
+				}
+				for _, doc := range []*ast.CommentGroup{d.Doc, value.Doc} {
+					if script, is := embeds(doc); is {
+						s.embedded[script], files[value.Names[0].Name] = value.Names[0].Name, script
+					}
 				}
 			}
 		}
@@ -78,6 +83,14 @@ func readScripts(dir string) (*luaScripts, error) {
 	}
 	s.readTests(tests)
 	return s, nil
+}
+
+// embeds is the script that a directive embeds.
+func embeds(doc *ast.CommentGroup) (script string, is bool) {
+	if doc == nil {
+		return "", false
+	}
+	return strings.CutPrefix(doc.List[len(doc.List)-1].Text, "//go:embed ")
 }
 
 // makersOfScripts are the functions that return a Script, by their names.
