@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,28 +24,7 @@ const travel = 250 * time.Microsecond
 
 // idle has interpreters that have compiled the scripts; each serves one server at a time. A sync.Pool would lose them to the garbage
 // collector, and under the race detector by chance, and compiling takes a tenth of the processor time of a world.
-var idle struct {
-	mu           sync.Mutex // guards the rest
-	interpreters []*redismodel.Interpreter
-}
-
-func takeInterpreter() *redismodel.Interpreter {
-	idle.mu.Lock()
-	defer idle.mu.Unlock()
-	last := len(idle.interpreters) - 1
-	if last < 0 {
-		return redismodel.NewInterpreter()
-	}
-	in := idle.interpreters[last]
-	idle.interpreters = idle.interpreters[:last]
-	return in
-}
-
-func putInterpreter(in *redismodel.Interpreter) {
-	idle.mu.Lock()
-	defer idle.mu.Unlock()
-	idle.interpreters = append(idle.interpreters, in)
-}
+var idle = make(chan *redismodel.Interpreter, 100)
 
 // World is one test's servers and engines. Its methods are for the goroutine of the test.
 type World struct {
@@ -94,13 +72,21 @@ func (w *World) Serve(name string) *redisnet.Server { return serve(w.T, name, !w
 
 // serve starts a server until the end of a test.
 func serve(tb testing.TB, name string, inBubble bool) *redisnet.Server {
-	in := takeInterpreter()
+	var in *redismodel.Interpreter
+	select {
+	case in = <-idle:
+	default:
+		in = redismodel.NewInterpreter()
+	}
 	s := redisnet.New(name, in)
 	tb.Cleanup(func() {
 		s.Stop() // a connection may have been lost without a word
 		if inBubble {
 			synctest.Wait()
-			putInterpreter(in)
+			select {
+			case idle <- in:
+			default:
+			}
 		}
 	})
 	return s
