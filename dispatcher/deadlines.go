@@ -157,7 +157,7 @@ func (d *deadlines) giveUpDue(now gate.Time) {
 	}
 	for w := range d.waits.Due(tick) {
 		e := w.Entry
-		e.Machine.Timeout(now, w, &d.gates.fx)
+		e.Machine.EndWait(now, w, gate.TimedOut, &d.gates.fx)
 		d.gates.stepped(e) // w may serve another call already
 	}
 	d.acks.giveUp(tick)

@@ -51,7 +51,7 @@ type abandon struct{ waiter *gate.Waiter }
 
 func (a abandon) deliver(l *loop, now gate.Time) {
 	if e := a.waiter.Entry; e != nil { // else it was refused before any machine had it
-		e.Machine.Abandon(now, a.waiter, &l.gates.fx)
+		e.Machine.EndWait(now, a.waiter, gate.GaveUp, &l.gates.fx)
 		l.gates.stepped(e)
 	}
 }

@@ -16,7 +16,7 @@ func (l *Lock) endForAdopter(now Time) {
 	if len(r.adopting) == 0 || l.flight != None {
 		return
 	}
-	op := l.releaseOp(g.write, g.mayBeInLine())
+	op := l.ops(g.write).releaseOp(g.mayBeInLine())
 	l.lose(now, g, Lost, nil)
 	l.forget(now, g)
 	old := g.orphan(op) // one for the owner id: with two, each answer NotSent would delay the other's release
@@ -35,7 +35,7 @@ func (l *Lock) adopt(fx *Effects) bool {
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
-	l.send(l.ops(true).adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
 	return true
 }
 
@@ -69,7 +69,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 		}
 	case c.Result == Unknown:
 		l.forget(now, g)
-		r.trackAdopter(now, c, l.releaseOp(g.write, false))
+		r.trackAdopter(now, c, l.ops(g.write).release)
 		answer(unprovedOutcome(c))
 	case c.Result == Answered && c.Reply == scripts.NotMine:
 		l.forget(now, g)

@@ -13,9 +13,9 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	l.endDue(now)
 	switch Operations[c.Op].does {
 	case counts:
-		l.countedWaiters(c)
+		l.contest.rivals.countedWaiters(c)
 	case peeks:
-		l.peeked(now, c)
+		l.ownRivals().turns.peeked(now, c)
 	case leaves:
 		l.contest.queue.fair.answeredLeave(now, c)
 	case adopts:
@@ -63,7 +63,7 @@ func (l *Lock) endDue(now Time) {
 		}
 		ended, over := g.endDue(now, l.cfg.Stats)
 		if ended {
-			l.forgetIdleOwners()
+			l.contest.forgetAllIdle()
 		}
 		if over {
 			l.drop(now, g, nil)
@@ -140,7 +140,7 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	at = min(at, l.lookAlarm(), l.peekAlarm())
+	at = min(at, l.contest.rivals.wanting.alarm(l.Kind), l.peekAlarm())
 	if f := l.contest.queue.fair; f != nil {
 		at = min(at, f.alarm(l))
 	}

@@ -23,34 +23,25 @@ func (l *Lock) ask(now Time, fx *Effects) bool {
 	g := &l.lease
 	if rw := l.contest.rw; rw != nil {
 		rw.yields = l.yields(now, w)
-		if g = rw.vacant(l); g == nil {
+		if g = rw.fresh(&l.lease); g == nil {
 			l.askToJoin(now, fx)
 			return true
 		}
 	}
-	inLine, id := l.joinsLine(w)
-	if id == 0 {
+	r := l.contest.rivals
+	inLine, id := l.Kind.InLine() && r.joinsLine(w), r.claim.id // while a place stands, its owner id is used
+	if id == 0 || !inLine {
 		l.cfg.LastID++
 		id = l.cfg.LastID
 	}
 	lease := w.Lease
 	if !w.Watch && !w.Write {
-		lease = l.need()
+		lease = l.contest.queue.longest()
 	}
 	g.ask(id, lease, w.Watch, w.Write)
 	g.inLine = inLine
 	l.sendAcquire(g, w.takes(lease), fx)
 	return true
-}
-
-// joinsLine reports whether the next acquire for w is to leave a place in line if it is refused, and its owner id; 0: a fresh one. While a
-// place stands, its owner id is used.
-func (l *Lock) joinsLine(w *Waiter) (joins bool, id uint64) {
-	r := l.contest.rivals
-	if l.Kind.InLine() && (r.claim.id != 0 || r.inbox.state == subscribed && !w.Try) {
-		return true, r.claim.id
-	}
-	return false, 0
 }
 
 // repeatAcquire sends an acquire again that got no answer, under the same owner id: the script does nothing if that owner has the lock. If
@@ -75,7 +66,7 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
 	op, code, rw := l.ops(g.write).acquire, int64(0), l.contest.rw
 	if g.inLine {
-		if code = l.placeCode(g.ID); l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
+		if code = l.cfg.placeCode(g.ID); l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
 			code = -code
 		}
 		g.Ends, op = max(g.Ends, l.contest.rivals.claim.ends), l.ops(g.write).acquireInLine

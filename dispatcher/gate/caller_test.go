@@ -135,7 +135,7 @@ func (c *caller) abandon() {
 		return
 	}
 	c.waiter.Timer.Remove()
-	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.Abandon(now, c.waiter, fx) }, "abandons %v", c)
+	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.EndWait(now, c.waiter, GaveUp, fx) }, "abandons %v", c)
 	if c.stays && !c.answered {
 		p.world.broken("a caller that waits no longer was not answered")
 	}

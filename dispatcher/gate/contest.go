@@ -72,6 +72,13 @@ func (c *contest) askTime(again bool) Time {
 	return max(at, r.last.notBefore, r.turns.ends)
 }
 
+// askFrom sets when the next question may leave. Without waiters and rivals there is nothing to set.
+func (c *contest) askFrom(at Time) {
+	if c != &noContest {
+		c.askAt = at
+	}
+}
+
 // endPauses ends the pause before the next question.
 func (c *contest) endPauses(now Time) {
 	if c.askAt > now {

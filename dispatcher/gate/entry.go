@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -73,9 +74,8 @@ func (k Kind) AppendOwner(b []byte, uuid, salt string, id uint64) []byte {
 // Machine is the state machine of one name. Each method of the first two groups is an event: it changes the state and adds to fx what is to
 // be done outside. Lockable, Wantable, Detachable, Forcible and Counting are what the machines of some kinds can do besides.
 type Machine interface {
-	Ask(now Time, w *Waiter, fx *Effects)     // a caller asks for the name
-	Abandon(now Time, w *Waiter, fx *Effects) // the waiter gives up: it gets GaveUp, unless it has its answer
-	Timeout(now Time, w *Waiter, fx *Effects) // the waiter's Until has passed: it gets TimedOut, unless it has its answer
+	Ask(now Time, w *Waiter, fx *Effects)              // a caller asks for the name
+	EndWait(now Time, w *Waiter, why Why, fx *Effects) // the waiter gives up (GaveUp), or its Until has passed (TimedOut)
 
 	Answer(now Time, c *Command, fx *Effects)                  // the command in flight came back
 	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name
@@ -125,3 +125,39 @@ type Counting interface {
 	Machine
 	Change(now Time, c Change, fx *Effects)
 }
+
+// machines has a function for each kind, which makes its machine.
+var machines = [...]func() Machine{
+	MutexKind: newLock, FencedKind: newLock, SpinKind: newLock, FairKind: newLock, RWKind: newRW,
+	SemaphoreKind: newSequencer, LatchKind: newSequencer, PermitKind: newSequencer, SimpleKind: newLock,
+}
+
+// channels has for each kind the channel on which a name becomes free for everybody.
+var channels = [...]func(name string) string{
+	MutexKind: scripts.LockChannel, FencedKind: scripts.LockChannel, SpinKind: scripts.LockChannel, FairKind: scripts.LockChannel,
+	RWKind: scripts.RWChannel, SemaphoreKind: scripts.SemaphoreChannel, LatchKind: scripts.LatchChannel, PermitKind: scripts.SemaphoreChannel,
+	SimpleKind: scripts.LockChannel,
+}
+
+// InLine reports whether engines that wait for such a name stand in a line in Redis.
+func (k Kind) InLine() bool {
+	return k == MutexKind || k == FencedKind || k == RWKind || k == SemaphoreKind || k == PermitKind || k == SimpleKind
+}
+
+// NewEntry makes the entry and the machine of a name.
+func NewEntry(name string, kind Kind, cfg *Config) *Entry {
+	m := machines[kind]()
+	e := m.entry()
+	e.Machine, e.Kind = m, kind
+	e.Reuse(name, cfg)
+	return e
+}
+
+// The further interfaces of the machines.
+var (
+	_ Forcible   = (*Lock)(nil)
+	_ Wantable   = (*Lock)(nil)
+	_ Detachable = (*Lock)(nil)
+	_ Lockable   = (*Sequencer)(nil)
+	_ Counting   = (*Sequencer)(nil)
+)

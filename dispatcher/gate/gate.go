@@ -1,6 +1,6 @@
 // Package gate decides, for one name, what to ask of Redis and which caller to grant.
 //
-// A Machine is the state machine of one name. Its events are: a caller asks (Ask), gives up (Abandon) or gives back (Unlock), Redis answers
+// A Machine is the state machine of one name. Its events are: a caller asks (Ask), gives up (EndWait) or gives back (Unlock), Redis answers
 // (Answer), a message arrives (Message), an alarm is due (Wake). Each event takes the current time, changes the state, and adds to Effects
 // the commands to send and the channels to subscribe to. Callers are answered at once. A machine does no I/O, starts no goroutine and reads
 // no clock, so a test can replay any order of events, and internal/trial/explore tries all of them.

@@ -21,13 +21,15 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	case held && c.Result == Answered:
 		g.phase = free
 		l.trackOrphan(g, c.Sent)
-		l.notePlace(now, c)
+		l.contest.rivals.notePlace(now, c)
 		l.refused(now, c, ttl, fx)
 		if rw := l.contest.rw; rw != nil && rw.yields >= 0 && !c.Reply.Place().Stands { // else another tells us
 			l.contest.rivals.turns.count(now, 1)
 			l.pauseForWriters(now)
 		}
-		l.joinLine(now, c)
+		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // else nobody tells them (joinsLine)
+			l.hinted()
+		}
 	default:
 		g.declined()
 		l.contest.declined(now, l.cfg, c, l.askTries())
@@ -54,7 +56,7 @@ func (l *Lock) admitOrDrop(now Time, g *Lease, c *Command) {
 	case forced:
 	default:
 		*l.askTries() = 0
-		l.askFrom(now)
+		l.contest.askFrom(now)
 		l.noteOurs(now, g, c)
 		if l.admit(now, g, c) {
 			return
@@ -133,7 +135,7 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	w.begin(now, &g.Tenure, g.extent, l.cfg.MaxHold)
 	if !l.cfg.Answer(w, Outcome{}) {
 		h.end()
-		l.forgetIdleOwner(owner)
+		l.contest.forgetIdle(owner)
 		return false
 	}
 	g.add(h, l.cfg.Stats)
@@ -160,22 +162,6 @@ func (l *Lock) holdsOf(owner uint64) (some, writes bool) {
 	}
 	some = l.lease.holdOf(owner) != nil
 	return some, some
-}
-
-// forgetIdleOwner forgets an Owner that has no hold any more.
-func (l *Lock) forgetIdleOwner(owner uint64) {
-	if rw := l.contest.rw; rw != nil {
-		rw.owners.forgetIdle(owner)
-	}
-}
-
-// forgetIdleOwners forgets all Owners that have no hold any more.
-func (l *Lock) forgetIdleOwners() {
-	if rw := l.contest.rw; rw != nil {
-		for owner := range rw.owners {
-			rw.owners.forgetIdle(owner)
-		}
-	}
 }
 
 // reenter grants w at once, or after a renewal, if its Owner has a living hold (invariant: reentry-needs-living-hold). False: it has none. A

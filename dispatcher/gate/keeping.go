@@ -6,7 +6,7 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// What a Lock does about a lease that it has: renewals and, at its end, the release.
+// What a Lock does about a lease that it has: renewals, at its end the release, and before that the handoff to the next waiter.
 
 // renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
 // renewal only asks whether the lease is there.
@@ -64,7 +64,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	g.phase, g.Next = dead, now
 	l.contest.rivals.forgetClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
-		l.askFrom(now) // when the release is answered
+		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
 	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
@@ -79,7 +79,7 @@ func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 // endAll ends all holds of a lease for the reason why.
 func (l *Lock) endAll(g *Lease, why Why) {
 	g.endAll(l.cfg.Stats, why)
-	l.forgetIdleOwners()
+	l.contest.forgetAllIdle()
 }
 
 // vanished handles a lease that is not in Redis any more, as the answer c says.
@@ -94,7 +94,7 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 // forget records that nothing of a lease is in Redis any more.
 func (l *Lock) forget(now Time, g *Lease) {
 	g.phase = free
-	l.askFrom(now)
+	l.contest.askFrom(now)
 	l.contest.rivals.endStay()
 }
 
@@ -118,7 +118,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 		return
 	}
 	leaves := g.mayBeInLine()
-	c := l.send(l.releaseOp(g.write, leaves), g.ID, 0, fx)
+	c := l.send(l.ops(g.write).releaseOp(leaves), g.ID, 0, fx)
 	c.Args = l.releaseArgs(now, leaves, g.ID, "")
 	if f != nil {
 		f.addSuccessor(l, c)
@@ -160,12 +160,13 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
-		pause := l.pauseInLine()
+		pause := l.cfg.pauseInLine(l.traits().polls)
 		if c.Reply > 0 { // it was told to ask at once, also if it polls
 			pause = l.cfg.listenerPause()
 		}
-		l.leave(now, pause+l.cfg.listenerPause())
-		l.ownRivals().turns.peekAt = Never // the first in line looks
+		r := l.ownRivals()
+		r.leave(now, pause+l.cfg.listenerPause())
+		r.turns.peekAt = Never // the first in line looks
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0
 	default:
@@ -199,4 +200,102 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) bool {
 	r.releasing = true
 	l.again = l.contest.queue.head != nil
 	return true
+}
+
+// How a lease without holds passes to the next waiter of this process, without a new acquire.
+
+// aheadAfter is the number of handoffs after which a confirmation is sent ahead of time, so that a busy name need not wait for it.
+const aheadAfter = 4
+
+// passOrDrop handles a lease without a hold. The next waiter gets it, at once if the lease is fresh, or after a script confirmed it. If
+// there is no such waiter, the lease is dropped.
+func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
+	q := &l.contest.queue
+	if q.fair != nil || l.contest.rivals.stayFor(now) > 0 { // the queue in Redis decides, or the name stays taken
+		l.drop(now, g, nil)
+		return
+	}
+	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.contest.rivals.turns.mustEnd(now, g.ID, l.contest.queue.n); w = q.head {
+		q.remove(w)
+		w.HandedOn = true
+		if l.admitOne(now, w, g) {
+			l.countHandoff(now, g)
+			l.confirmAhead(now, fx)
+			return
+		}
+	}
+	switch w := q.head; {
+	case w == nil || !l.fits(w, g) || !l.mayKeep(now):
+		l.drop(now, g, nil)
+	case l.flight == None: // else the answer to that command comes here again
+		l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
+	}
+}
+
+// fits reports whether w can have g as it stands in Redis (invariants: handoff-keeps-lease, readers-share-one-tenure), and whether a token is
+// left.
+func (l *Lock) fits(w *Waiter, g *Lease) bool {
+	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.any())
+}
+
+// confirmAhead confirms a lease that changes hands fast when half of its HandoffTime is over. A doubtful lease is not confirmed ahead: the
+// command that made it doubtful failed, and is repeated after its pause.
+func (l *Lock) confirmAhead(now Time, fx *Effects) {
+	g, w := &l.lease, l.contest.queue.head
+	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !w.Write || !w.fits(&g.Tenure) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
+		return
+	}
+	l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
+}
+
+// confirmed handles the answer to a confirmation: of a lease without a hold, of one that is handed on, or of one that readers want to join.
+func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
+	switch c.proves(0) {
+	case standing:
+		r, age := l.ownRivals(), g.Confirmed
+		listeners, places := c.Reply.Waiting()
+		r.turns.standing = places > 0
+		r.turns.count(now, max(int64(listeners)-r.ownSubscriptions(), 0))
+		l.tries = 0
+		g.confirm(now, c, l.cfg)
+		g.follow()
+		switch {
+		case !g.write:
+			l.confirmedForReaders(now, g, c, fx)
+		case places > 0 || r.turns.over(now, g.ID):
+			g.Confirmed = age // others wait: this lease is not handed on for longer
+		}
+	case absent:
+		l.vanished(now, g, c)
+	default:
+		l.unrenewed(now, g, c)
+		switch {
+		case g.write && g.holds == nil: // without a hold it is better released than doubtful
+			l.drop(now, g, nil)
+		case g.write:
+		case c.Result == Unknown || c.Result == UnderReplicated:
+			l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
+		default:
+			l.contest.declined(now, l.cfg, c, l.askTries())
+		}
+	}
+}
+
+// mayKeep reports whether this process may confirm a lease that is not fresh any more, to hand it on.
+func (l *Lock) mayKeep(now Time) bool {
+	if l.cfg.HandoffTime <= 0 {
+		return false
+	}
+	t := &l.ownRivals().turns
+	t.begin(now)
+	return !t.standing && !t.over(now, l.lease.ID)
+}
+
+// countHandoff counts a grant that asked nothing of Redis.
+func (l *Lock) countHandoff(now Time, g *Lease) {
+	g.handed = min(g.handed+1, aheadAfter)
+	l.cfg.Stats.Handoffs.Inc()
+	if l.traits().polls || l.contest.rivals != &noRivals {
+		l.ownRivals().turns.countHandoff(now)
+	}
 }

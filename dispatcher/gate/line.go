@@ -35,11 +35,11 @@ const (
 )
 
 // placeCode is the code of the place of an owner id.
-func (l *Lock) placeCode(id uint64) int64 {
-	if l.cfg.Code == nil {
+func (c *Config) placeCode(id uint64) int64 {
+	if c.Code == nil {
 		return noCode
 	}
-	return l.cfg.Code(id)
+	return c.Code(id)
 }
 
 // unanswered records that an acquire got no answer. Its owner id may have come into line by it, so its code proves nothing any more.
@@ -55,11 +55,11 @@ func (c *claim) unanswered(asked *Command) {
 
 // notePlace records what an acquire that was refused says about our place in line. If it says that there is none, an earlier place may
 // stand as before.
-func (l *Lock) notePlace(now Time, asked *Command) {
+func (r *rivals) notePlace(now Time, asked *Command) {
 	if !asked.inLine() {
 		return
 	}
-	r, place := l.contest.rivals, asked.Reply.Place()
+	place := asked.Reply.Place()
 	r.listens = place.Listens || !place.Stands
 	if !place.Stands {
 		if r.claim.id == asked.ID {
@@ -89,14 +89,13 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 	}
 }
 
-// joinLine has those who wait ask in line after a question that was refused outside it, if the inbox is heard already:
+// joinsLine reports whether the next acquire for w is to leave a place in line if it is refused. If it is not, and the inbox is heard
+// already, those who wait ask once more after the refusal:
 //
 //  1. A TryLock asks while the inbox of earlier waiters is still heard. A caller comes that waits.
 //  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.
-func (l *Lock) joinLine(now Time, asked *Command) {
-	if r := l.contest.rivals; !asked.inLine() && r.inbox.state == subscribed {
-		l.hinted()
-	}
+func (r *rivals) joinsLine(w *Waiter) bool {
+	return r.claim.id != 0 || r.inbox.state == subscribed && !w.Try
 }
 
 // subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal. True: the waiters are to ask again.
@@ -124,11 +123,11 @@ func (r *rivals) isInbox(channel string) bool {
 }
 
 // pauseInLine is how long the first in line leaves a lock to others that is free for them.
-func (l *Lock) pauseInLine() time.Duration {
-	if l.traits().polls {
+func (c *Config) pauseInLine(polls bool) time.Duration {
+	if polls {
 		return pollWindow
 	}
-	return max(blindPause, l.cfg.listenerPause())
+	return max(blindPause, c.listenerPause())
 }
 
 // notified handles the messages in the inbox.
@@ -136,7 +135,7 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.contest.rw != nil || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
-			r.turns.leave(now, l.pauseInLine())
+			r.turns.leave(now, l.cfg.pauseInLine(l.traits().polls))
 			if !l.traits().polls {
 				r.turns.othersEnd = now + othersTurn
 			}

@@ -6,7 +6,7 @@ import "time"
 // of a mutex is a writer: it excludes all others.
 //
 // Its events are in lockevents.go. Each event ends with advance (advance.go), which sends the next command that is due: an acquire for the
-// waiters (asking.go), a renewal or a release (keeping.go). granting.go grants a lease to waiters, handoff.go passes a lease without holds
+// waiters (asking.go), a renewal or a release (keeping.go). granting.go grants a lease to waiters, keeping.go also passes one without holds
 // to the next waiter, readwrite.go has what only readers need. A fair lock leaves the order to a queue in Redis (fair.go).
 type Lock struct {
 	Entry
@@ -40,6 +40,14 @@ type traits struct {
 
 // ops are the operations about one lease; InLine: it gets a place in line if it is refused; FromLine: it gives up its place besides.
 type ops struct{ acquire, acquireInLine, renew, confirm, release, releaseFromLine, detach, adopt Op }
+
+// releaseOp is the operation that releases an owner. inLine: it may have a place in line, or get one.
+func (o *ops) releaseOp(inLine bool) Op {
+	if inLine {
+		return o.releaseFromLine
+	}
+	return o.release
+}
 
 // ops are the operations of a writer's lease, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
@@ -152,13 +160,6 @@ func (l *Lock) askTries() *retries {
 	return &l.tries
 }
 
-// askFrom sets when the next question may leave. Without waiters and rivals there is nothing to set.
-func (l *Lock) askFrom(at Time) {
-	if l.contest != &noContest {
-		l.contest.askAt = at
-	}
-}
-
 // ttl is how long the name is taken: by the leases of this process, or by another owner as Redis said last.
 func (l *Lock) ttl(now Time) time.Duration {
 	at, held := Time(0), false
@@ -214,19 +215,11 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 	return orphan
 }
 
-// releaseOp is the operation that releases a writer or a reader. inLine: it may have a place in line, or get one.
-func (l *Lock) releaseOp(write, inLine bool) Op {
-	if inLine {
-		return l.ops(write).releaseFromLine
-	}
-	return l.ops(write).release
-}
-
 // releaseArgs are the arguments of a release: of this owner field, or of the owner number if it is empty.
 func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
 	if inLine {
-		a.Code = l.placeCode(id)
+		a.Code = l.cfg.placeCode(id)
 	}
 	if l.Kind == SimpleKind {
 		a.Turn = l.contest.rivals.turns.length(now, id)
@@ -237,7 +230,7 @@ func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args 
 // trackOrphan has the owner id of g released once more if an acquire of it may arrive after a command that was sent then; see Lease.orphan.
 func (l *Lock) trackOrphan(g *Lease, sent Time) {
 	if g.Unsure > sent {
-		l.ownRivals().orphans.add(g.orphan(l.releaseOp(g.writer, g.mayBeInLine())))
+		l.ownRivals().orphans.add(g.orphan(l.ops(g.writer).releaseOp(g.mayBeInLine())))
 	}
 	g.Unsure = 0
 }

@@ -32,15 +32,9 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// Abandon ends the wait of a caller that gives up.
-func (l *Lock) Abandon(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, GaveUp, fx) }
-
-// Timeout ends the wait of a caller when its Until has passed.
-func (l *Lock) Timeout(now Time, w *Waiter, fx *Effects) { l.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
+// EndWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
 // left alone.
-func (l *Lock) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
 	if waited || r.growing.forget(w) || r.adopting.forget(w) {
@@ -81,7 +75,7 @@ func (l *Lock) ended(h *Hold) *Lease {
 	}
 	g := l.leaseOf(h.Tenure)
 	g.end(h, l.cfg.Stats)
-	l.forgetIdleOwner(h.owner())
+	l.contest.forgetIdle(h.owner())
 	return g
 }
 
@@ -245,7 +239,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 		if claimed {
 			r.forgetClaim(id)
 		}
-		r.orphans.add(orphan{owner: owner, id: id, op: l.releaseOp(write, inLine), inLine: inLine, at: now, ack: ack})
+		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, at: now, ack: ack})
 	}
 	l.advance(now, fx)
 }

@@ -203,7 +203,7 @@ func TestTimeout(t *testing.T) {
 			w.after(15 * time.Millisecond)
 			w.pass(100 * time.Millisecond)
 			for w := range a.cfg.Waits.Due(1 << 40) {
-				a.step(w.Entry, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up")
+				a.step(w.Entry, func(m Machine, now Time, fx *Effects) { m.EndWait(now, w, TimedOut, fx) }, "gives up")
 			}
 			c.wantAnswer(TimedOut)
 			w.want(c.out.Last == last.why, "the last answer, %s; it is %s", whyNames[last.why], whyNames[c.out.Last])

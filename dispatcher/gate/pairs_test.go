@@ -75,7 +75,7 @@ var benchmarkKinds = []struct {
 	{"fenced", FencedKind, []Op{AcquireFenced, Release, Confirm, Renew}},
 	{"fair", FairKind, []Op{FairAsk, FairRelease, FairLeave, Renew}},
 	{"write", RWKind, []Op{AcquireWrite, ReleaseWrite, ConfirmWrite, RenewWrite}},
-	{"simple", SimpleKind, []Op{AcquireSimple, ReleaseSimple, ConfirmSimple, RenewSimple}},
+	{"simple", SimpleKind, []Op{AcquireSimple, ReleaseSimple, ConfirmSimple, RenewSimple, Peek}},
 	{"permit", PermitKind, []Op{PermitTake, PermitFree, PermitRenew}},
 }
 

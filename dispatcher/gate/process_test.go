@@ -143,7 +143,7 @@ func (p *process) ring() {
 	}
 	for w := range p.cfg.Waits.Due(wheel.Floor(p.now(), waitTick)) {
 		c := w.Entry
-		p.step(c, func(m Machine, now Time, fx *Effects) { m.Timeout(now, w, fx) }, "gives up %s: its wait is over", w.By)
+		p.step(c, func(m Machine, now Time, fx *Effects) { m.EndWait(now, w, TimedOut, fx) }, "gives up %s: its wait is over", w.By)
 	}
 }
 

@@ -70,11 +70,11 @@ func (r *readWrite) after(g, one *Lease) *Lease {
 	return other
 }
 
-// vacant is the free lease that a question can begin; nil: readers have two already.
-func (r *readWrite) vacant(l *Lock) *Lease {
+// fresh is the free one of two leases that a question can begin; nil: readers have both.
+func (r *readWrite) fresh(one *Lease) *Lease {
 	switch free {
-	case l.lease.phase:
-		return &l.lease
+	case one.phase:
+		return one
 	case r.second.phase:
 		return &r.second
 	}
@@ -88,7 +88,7 @@ func (l *Lock) askToJoin(now Time, fx *Effects) {
 		g = second
 	}
 	l.cfg.Stats.Attempts.Inc()
-	l.send(ConfirmRead, g.ID, max(l.need(), l.keepLease(now, g)), fx)
+	l.send(ConfirmRead, g.ID, max(l.contest.queue.longest(), l.keepLease(now, g)), fx)
 }
 
 // confirmedForReaders handles the answer that the lease stands.
@@ -110,9 +110,9 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	l.admit(now, g, c)
 }
 
-// need is the lease for the readers at the head of the queue: the watchdog's, or the longest of their fixed leases.
-func (l *Lock) need() time.Duration {
-	head := l.contest.queue.head
+// longest is the lease for the readers at the head of the queue: the watchdog's, or the longest of their fixed leases.
+func (q *Queue) longest() time.Duration {
+	head := q.head
 	lease := head.Lease
 	for w := head.next; w != nil && !w.Write && !head.Watch; w = w.next {
 		if !w.Watch {
@@ -245,6 +245,22 @@ func (rs *rwOwners) holdCount(owner uint64, write bool) *holdCount {
 		(*rs)[owner] = p
 	}
 	return p.of(write)
+}
+
+// forgetIdle forgets an Owner that has no hold of a read-write lock any more.
+func (c *contest) forgetIdle(owner uint64) {
+	if c.rw != nil {
+		c.rw.owners.forgetIdle(owner)
+	}
+}
+
+// forgetAllIdle forgets all such Owners.
+func (c *contest) forgetAllIdle() {
+	if c.rw != nil {
+		for owner := range c.rw.owners {
+			c.rw.owners.forgetIdle(owner)
+		}
+	}
 }
 
 // forgetIdle forgets an Owner that has no hold any more.

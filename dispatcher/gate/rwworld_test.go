@@ -136,11 +136,11 @@ func (w *rwWorld) turn(mishaps bool) {
 	case n < 24:
 		if c := p.pick(func(c *rwCaller) bool { return !c.answered && !c.gone }); c != nil {
 			c.gone = true
-			p.step(fmt.Sprintf("abandons %v", c), func(fx *Effects) { p.rw.Abandon(w.now, c.waiter, fx) })
+			p.step(fmt.Sprintf("abandons %v", c), func(fx *Effects) { p.rw.EndWait(w.now, c.waiter, GaveUp, fx) })
 		}
 	case n < 27:
 		if c := p.pick(func(c *rwCaller) bool { return !c.answered && !c.gone }); c != nil {
-			p.step(fmt.Sprintf("gives up %v", c), func(fx *Effects) { p.rw.Timeout(w.now, c.waiter, fx) })
+			p.step(fmt.Sprintf("gives up %v", c), func(fx *Effects) { p.rw.EndWait(w.now, c.waiter, TimedOut, fx) })
 		}
 	case n < 42:
 		if c := p.pick((*rwCaller).holds); c != nil {

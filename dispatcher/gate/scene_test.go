@@ -492,11 +492,11 @@ func (s *scene) act(name string, words []string) {
 		})
 	case "goes", "waits-no-longer":
 		a.gone = words[0] == "goes"
-		s.step(func(m Machine, fx *Effects) { m.Abandon(s.now, &a.waiter, fx) })
+		s.step(func(m Machine, fx *Effects) { m.EndWait(s.now, &a.waiter, GaveUp, fx) })
 	case "leaves": // the machine does not hear of it yet
 		a.gone = true
 	case "times-out":
-		s.step(func(m Machine, fx *Effects) { m.Timeout(s.now, &a.waiter, fx) })
+		s.step(func(m Machine, fx *Effects) { m.EndWait(s.now, &a.waiter, TimedOut, fx) })
 	case "until": // when its hold ends
 		s.say("%s", rounded(a.hold.Deadline()-s.began))
 	case "count":

@@ -1,6 +1,6 @@
 package gate
 
-// Sequencer is the machine of a name that is a count in Redis: a latch (latch.go), a semaphore (semaphore.go), or a semaphore with leases
+// Sequencer is the machine of a name that is a count in Redis: a latch or a semaphore (semaphore.go), or a semaphore with leases
 // (permits.go). It has one call under way: a question for waiters, or a change. A call has a number. If its answer is lost, it is sent again
 // under that number until Redis has said what it did (invariant: change-has-one-effect). Only then the next call is made.
 type Sequencer struct {
@@ -180,14 +180,8 @@ func (s *Sequencer) forget(w *Waiter) (waited bool) {
 	return waited
 }
 
-// Abandon ends the wait of a caller that gives up.
-func (s *Sequencer) Abandon(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, GaveUp, fx) }
-
-// Timeout ends the wait of a caller when its Until has passed.
-func (s *Sequencer) Timeout(now Time, w *Waiter, fx *Effects) { s.endWait(now, w, TimedOut, fx) }
-
-// endWait answers a waiter. One that has its answer is left alone.
-func (s *Sequencer) endWait(now Time, w *Waiter, why Why, fx *Effects) {
+// EndWait answers a waiter. One that has its answer is left alone.
+func (s *Sequencer) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if s.forget(w) {
 		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
 	}

@@ -152,7 +152,7 @@ func (c *duel) act() {
 		for _, b := range c.callers[i] {
 			if !b.done && !b.gone && c.IntN(3) == 0 {
 				b.gone = true
-				c.step(i, func(m Machine, fx *Effects) { m.Abandon(c.now, &b.w, fx) })
+				c.step(i, func(m Machine, fx *Effects) { m.EndWait(c.now, &b.w, GaveUp, fx) })
 				return
 			}
 		}
@@ -342,7 +342,7 @@ func TestPermitsOfNobodyAreGivenBackUntilRedisTakesThem(t *testing.T) {
 	b.w = Waiter{By: b, N: 2}
 	c.step(0, func(m Machine, fx *Effects) { m.Ask(c.now, &b.w, fx) })
 	b.gone = true
-	c.step(0, func(m Machine, fx *Effects) { m.Abandon(c.now, &b.w, fx) })
+	c.step(0, func(m Machine, fx *Effects) { m.EndWait(c.now, &b.w, GaveUp, fx) })
 	c.carry(0, 0)
 	for range 100 { // refused for longer than a change of a caller is repeated
 		if len(c.boxes[0]) != 1 || c.boxes[0][0].Op != Give || c.boxes[0][0].Args.Count().N != 2 {

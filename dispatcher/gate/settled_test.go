@@ -58,7 +58,7 @@ func TestSettledWaiterIsItsCallersAgain(t *testing.T) {
 			m.Ask(time.Second, &r.waiter, fx)
 		}
 		answerAcquire(m, time.Second, fx, -10_002) // taken for 10 s
-		m.Timeout(2*time.Second, &second.waiter, fx)
+		m.EndWait(2*time.Second, &second.waiter, TimedOut, fx)
 		if got := second.heard[0]; got.Why != TimedOut || got.Last != Taken {
 			t.Errorf("the one whose time was over heard %+v", got)
 		}

@@ -142,8 +142,7 @@ func (t *turns) noteOurs(now Time) {
 }
 
 // leave leaves the name to others for a pause.
-func (l *Lock) leave(now Time, pause time.Duration) {
-	r := l.ownRivals()
+func (r *rivals) leave(now Time, pause time.Duration) {
 	r.turns.leave(now, pause)
 	r.keep = r.turns.ends
 }
@@ -165,24 +164,23 @@ func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	r.keep = Never
 	switch over := t.over(now, g.ID); {
 	case now < t.until: // readers have made way, and all reads have ended
-		l.leave(now, l.cfg.listenerPause())
+		r.leave(now, l.cfg.listenerPause())
 	case over:
-		l.leave(now, t.pause(now, g.ID, polls, l.cfg))
+		r.leave(now, t.pause(now, g.ID, polls, l.cfg))
 	case polls:
 		if t.handed > 0 || t.metLately(now) {
 			r.keep = now + pollWindow
 		}
 		if n := l.contest.queue.n; n > 0 {
-			l.askFrom(now + r.spin(n, false, g.ID))
+			l.contest.askFrom(now + r.spin(n, false, g.ID))
 		}
 	}
 	t.freedAt = now
 }
 
-// turnOver reports whether the name must be left to other processes.
-func (l *Lock) turnOver(now Time) bool {
-	t := &l.contest.rivals.turns
-	return t.over(now, l.lease.ID) && (t.listen == 0 || t.handed >= l.contest.queue.n/3)
+// mustEnd reports whether the name must be left to other processes while so many callers wait here.
+func (t *turns) mustEnd(now Time, seed uint64, waiting int32) bool {
+	return t.over(now, seed) && (t.listen == 0 || t.handed >= waiting/3)
 }
 
 // peekAlarm is when Redis is to be asked, during a pause for pollers, whether the name is free.
@@ -204,8 +202,7 @@ func (l *Lock) peek(now Time, fx *Effects) bool {
 }
 
 // peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.
-func (l *Lock) peeked(now Time, c *Command) {
-	t := &l.ownRivals().turns
+func (t *turns) peeked(now Time, c *Command) {
 	_, held := c.Reply.Held()
 	switch {
 	case c.Result == Answered && c.Reply == 0:

@@ -55,7 +55,7 @@ func TestWhatIsInVainIsRepeatedRarely(t *testing.T) {
 				"gone": func(b *bench) {
 					b.answer = ill
 					u := b.ask(nil)
-					b.step(func(m Machine) { u.out = &Outcome{}; m.Abandon(b.now, &u.w, &b.fx) })
+					b.step(func(m Machine) { u.out = &Outcome{}; m.EndWait(b.now, &u.w, GaveUp, &b.fx) })
 				},
 				"freed": func(b *bench) {
 					b.answer = ill
@@ -183,7 +183,7 @@ func TestALeaseShorterThanTheRoundTrip(t *testing.T) {
 				if u.out != nil {
 					t.Fatalf("a waiter is told %+v", u.out)
 				}
-				b.step(func(m Machine) { m.Timeout(b.now, &u.w, &b.fx) })
+				b.step(func(m Machine) { m.EndWait(b.now, &u.w, TimedOut, &b.fx) })
 				if u.out == nil || u.out.Why != TimedOut || u.out.Last != TooLate || u.out.ServerMessage == "" {
 					t.Errorf("a waiter that gives up is told %+v", u.out)
 				}

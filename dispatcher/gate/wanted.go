@@ -34,21 +34,18 @@ type wanting struct {
 	lookAt Time // when Redis may be asked next
 }
 
-// countableFrom is the time from which on the others in Redis may have waited for h.
-func (l *Lock) countableFrom(h *Hold) Time {
-	if l.traits().fair || l.Kind.InLine() {
-		return h.Since()
-	}
-	return h.Since() + listenerAge
-}
-
-// lookAlarm is when Redis is to be asked; Never: no holder wants to know, or the others cannot be counted.
-func (l *Lock) lookAlarm() Time {
+// alarm is when Redis is to be asked about a lock of that kind; Never: no holder wants to know, or the others cannot be counted.
+func (w *wanting) alarm(kind Kind) Time {
 	at := Never
-	if l.Kind != SpinKind {
-		for _, h := range l.contest.rivals.wanting.holds {
-			at = min(at, max(l.countableFrom(h), l.contest.rivals.wanting.lookAt))
+	for _, h := range w.holds {
+		since := h.Since() // from then on the others in Redis may have waited for h
+		switch {
+		case kind == SpinKind:
+			return Never
+		case kind != FairKind && !kind.InLine():
+			since += listenerAge
 		}
+		at = min(at, max(since, w.lookAt))
 	}
 	return at
 }
@@ -71,22 +68,23 @@ func (l *Lock) notifyOfWaiters() {
 
 // countWaiters asks Redis how many others wait, if it is time.
 func (l *Lock) countWaiters(now Time, fx *Effects) bool {
-	if now < l.lookAlarm() {
+	w := &l.contest.rivals.wanting
+	if now < w.alarm(l.Kind) {
 		return false
 	}
-	l.contest.rivals.wanting.lookAt = now + wantedPause
+	w.lookAt = now + wantedPause
 	l.send(CountWaiters, 0, 0, fx)
 	return true
 }
 
 // countedWaiters handles the answer.
-func (l *Lock) countedWaiters(c *Command) {
+func (r *rivals) countedWaiters(c *Command) {
 	if c.Result != Answered {
 		return
 	}
 	listeners, places := c.Reply.Waiting()
-	others := int64(listeners) - l.contest.rivals.ownSubscriptions()
-	l.contest.rivals.wanting.notify(func(h *Hold) bool {
+	others := int64(listeners) - r.ownSubscriptions()
+	r.wanting.notify(func(h *Hold) bool {
 		return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge
 	})
 }

@@ -26,7 +26,6 @@ var others = map[string]string{
 	"Risk":    "an interface of gate: what happened to a hold",
 	"Wanted":  "an interface of gate: what happened to a hold",
 	"Message": "an event of gate.Machine",
-	"Timeout": "an event of gate.Machine",
 	"onEnd":   "on, for a function that is to be called then, as everywhere",
 }
 

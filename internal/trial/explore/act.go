@@ -53,7 +53,7 @@ func (c *caller) drop() {
 	c.dropped = true
 	c.e.post(c, "has gone", func(now gate.Time) {
 		if cell := c.waiter.Entry; cell != nil {
-			cell.Machine.Abandon(now, c.waiter, &c.e.fx)
+			cell.Machine.EndWait(now, c.waiter, gate.GaveUp, &c.e.fx)
 		}
 	})
 }

@@ -201,7 +201,7 @@ func (e *engine) ringDue(now gate.Time) {
 func (e *engine) timeOut(now gate.Time) {
 	for _, c := range e.s.callers {
 		if c.e == e && c.waiter != nil && !c.settled && c.waiter.Until != 0 && c.waiter.Until <= now && c.waiter.Entry != nil {
-			c.waiter.Entry.Machine.Timeout(now, c.waiter, &e.fx)
+			c.waiter.Entry.Machine.EndWait(now, c.waiter, gate.TimedOut, &e.fx)
 		}
 	}
 }

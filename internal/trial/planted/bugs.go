@@ -26,7 +26,7 @@ var bugs = []Bug{
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.forgetIdleOwner(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
+		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.contest.forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/receipt.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
@@ -38,7 +38,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "'mode', 'write', owner, '1')", "'mode', 'read', owner, '1')"},
 	}},
 	{"a confirmation in vain that is repeated at once", []edit{
-		{"dispatcher/gate/handoff.go", "g.Doubt || g.handed", "g.handed"},
+		{"dispatcher/gate/keeping.go", "g.Doubt || g.handed", "g.handed"},
 		{"dispatcher/pipeline.go", "pass < maxPasses && !n.out.empty()", "!n.out.empty()"},
 		{"dispatcher/pipeline.go", "for end := len(o.commands[op]); o.heads[op] < end; {", "for o.heads[op] < len(o.commands[op]) {"},
 	}},
@@ -111,7 +111,7 @@ var bugs = []Bug{
 		{"scripts/pass.lua", "	local timed = gone == 1 and call", "	local timed = call"},
 	}},
 	{"an adoption without an answer that nobody releases", []edit{
-		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.releaseOp(g.write, false))\n", ""},
+		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.ops(g.write).release)\n", ""},
 	}},
 	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
@@ -126,7 +126,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
 	}},
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
-		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
+		{"dispatcher/gate/lease.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was given that counts from when it is heard of", []edit{
 		{"dispatcher/gate/claim.go", "Lease: giftTime, Sent: c.sent, Epoch", "Lease: giftTime, Sent: now, Epoch"},
@@ -236,7 +236,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
-		{"dispatcher/gate/wanted.go", "return h.Since() + listenerAge", "return h.Since()"},
+		{"dispatcher/gate/wanted.go", "since += listenerAge", ""},
 	}},
 	{"a take that leaves permits and calls nobody", []edit{
 		{"scripts/called.lua", "	quit(turn, how, channel, free)\n", "	call('ZREM', turn.line, turn.place)\n"},
