@@ -123,15 +123,18 @@ func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
 	return w.place, time.Now().Before(w.until)
 }
 
-// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join.
-func (q *quorumQueues) enter(c *compositeCall) (before int) {
+// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join, nor does one more than
+// may wait.
+func (q *quorumQueues) enter(c *compositeCall) (before int, full bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[c.lock.name]
-	if len(queue) == 0 || !c.once {
+	before = len(queue)
+	full = !c.once && before > c.lock.e.opts.MaxWaitersPerName
+	if before == 0 || !c.once && !full {
 		q.queues[c.lock.name] = append(queue, c)
 	}
-	return len(queue)
+	return before, full
 }
 
 // leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
@@ -227,7 +230,9 @@ func (c *compositeCall) isAnswered(server *Mutex) bool {
 
 // askInTurn asks the servers of a QuorumLock when its turn has come.
 func (c *compositeCall) askInTurn() {
-	switch before := c.lock.e.quorums.enter(c); {
+	switch before, full := c.lock.e.quorums.enter(c); {
+	case full:
+		c.settle(nil, c.lock.failed(ErrOverloaded))
 	case before == 0:
 		go c.takeTurn()
 	case c.once:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/virtual"
 )
@@ -134,6 +135,23 @@ func TestSpecQuorumTryLockOfASilentMajority(t *testing.T) {
 		q.wantIs("TryLock", testkit.ResultOf(q.lock.TryLock(context.Background())), engine.ErrUncertain)
 		if took := time.Since(began); took > 525*time.Millisecond {
 			q.Errorf("it took %v", took)
+		}
+	}))
+}
+
+// As many calls wait for their turn in the process as may wait for a Mutex.
+func TestSpecQuorumBounds(t *testing.T) {
+	t.Parallel()
+	t.Run("one waiter over MaxWaitersPerName is ErrOverloaded", specQuorum(engine.Options{MaxWaitersPerName: 2}, func(q *majority) {
+		h, err := q.lock.Lock(q.Context())
+		q.wantNil("Lock", err)
+		first, second := q.lock.LockAsync(q.Context()), q.lock.LockAsync(q.Context())
+		q.wantIs("a third waiter", testkit.ResultOf(q.lock.Lock(q.Context())), engine.ErrOverloaded)
+		q.unlock(h)
+		for _, waiter := range []*futures.Future[*engine.Hold]{first, second} {
+			h, err := waiter.Wait(q.Context())
+			q.wantNil("a waiter", err)
+			q.unlock(h)
 		}
 	}))
 }

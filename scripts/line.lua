@@ -198,7 +198,6 @@ local function give(lock, line, place, how, channel)
 		if lives or not out then return false end
 		place = first(line)
 	end
-	return false
 end
 
 -- moment returns the server's time in milliseconds, or nil if this user may not ask for it. It raises no error: the lock has lost its owner,
