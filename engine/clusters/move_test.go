@@ -83,7 +83,7 @@ func (c *contenders) pair(l engine.Locker, inside *judge.Inside) bool {
 		c.t.Errorf("Lock(%s): %v", l.Name(), err)
 		return false
 	}
-	weight := int64(judge.Whole)
+	granted, weight := time.Now(), int64(judge.Whole)
 	if _, shared := l.(readers); shared {
 		weight = 1
 	}
@@ -93,7 +93,7 @@ func (c *contenders) pair(l engine.Locker, inside *judge.Inside) bool {
 	time.Sleep(50 * time.Microsecond) // sleeps: how long it is held
 	inside.Leave(weight)
 	if err := h.Unlock(ctx); err != nil {
-		c.t.Errorf("Unlock(%s): %v", l.Name(), err)
+		c.t.Errorf("Unlock(%s), %v after the grant: %v", l.Name(), time.Since(granted), err)
 		return false
 	}
 	c.pairs.Add(1)
