@@ -360,7 +360,7 @@ func takeLate(h *Hold, a answer) {
 }
 
 // verdict returns the error if no majority was reached: ErrHeld if any server said so, unless so many servers failed for
-// reasons that do not pass that asking again is useless. A server that did not answer in time counts as uncertain.
+// reasons that do not pass, or refused one request more, that the call is to fail at once. A server that did not answer in time counts as uncertain.
 func (s *several) verdict(errs []error) error {
 	var said, final []error
 	for _, err := range errs {
@@ -368,7 +368,7 @@ func (s *several) verdict(errs []error) error {
 			continue
 		}
 		said = append(said, s.bare(err))
-		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) || errors.Is(err, ErrRefused) && !passing(err) {
+		if errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrForeignKey) || errors.Is(err, ErrOverloaded) || errors.Is(err, ErrRefused) && !passing(err) {
 			final = append(final, s.bare(err))
 		}
 	}

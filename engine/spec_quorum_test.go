@@ -154,6 +154,19 @@ func TestSpecQuorumBounds(t *testing.T) {
 			q.unlock(h)
 		}
 	}))
+	t.Run("a majority of engines with MaxRequests is ErrOverloaded", specQuorum(engine.Options{MaxRequests: 1}, func(q *majority) {
+		for _, e := range q.engines[1:] {
+			h, waiter := q.bubble.lock(e.Mutex("another")), q.queue(e.Mutex("another"))
+			defer func() {
+				q.unlock(h)
+				q.unlock(waiter.granted())
+			}()
+		}
+		ctx, cancel := context.WithTimeout(q.Context(), time.Minute)
+		defer cancel()
+		q.wantIs("Lock", testkit.ResultOf(q.lock.Lock(ctx)), engine.ErrOverloaded)
+		q.wantIs("TryLock", testkit.ResultOf(q.lock.TryLock(ctx)), engine.ErrOverloaded)
+	}))
 }
 
 // Of a call that ends before the majority has answered nothing is left, also where the answer comes later.
