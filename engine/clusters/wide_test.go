@@ -176,6 +176,7 @@ func moveUnderLoad(t *testing.T, c *redistest.Cluster, move func(slot int, to *r
 	t.Helper()
 	a, b := testkit.Join(t, c), testkit.Join(t, c)
 	callers := newContenders(t)
+	callers.watch(c.Nodes)
 	names := testkit.Spread("slots", 24)
 	for _, name := range names {
 		for _, e := range []*engine.Engine{a, b} {
