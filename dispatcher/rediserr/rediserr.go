@@ -38,7 +38,7 @@ func (v Verdict) Doubts() string {
 // The beginnings of errors of the server that say that the command did not run. Any other error came out of a script. Our
 // scripts turn the errors of their commands into replies, so such a script did not get as far as a write.
 var (
-	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "OOM", "UNKILLABLE", "NOTBUSY", "ERR max number of clients"}
+	passing = []string{"LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "OOM", "UNKILLABLE", "NOTBUSY", "max number of clients"}
 	partly  = []string{"TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM"} // of those, what may be about some names of a call: some keys of a slot that moves are here, some names are written to
 	killed  = "Script killed by user"
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
@@ -64,12 +64,13 @@ func Text(err error) string {
 }
 
 // inScript is what servers add to an error that came out of a script: until Redis 6.2 before the error, since 7.0 behind.
-var inScript = regexp.MustCompile(`^ERR Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
+var inScript = regexp.MustCompile(`^Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
 
 // plain returns a message without what the server adds about the script, since a digest and a line number mean nothing to
-// somebody that has not written the script, and without the arguments of a command that the server does not know.
+// somebody that has not written the script, without the arguments of a command that the server does not know, and without the
+// word ERR, which rueidis leaves out in most cases.
 func plain(message string) string {
-	message, _, _ = strings.Cut(message, ", with args beginning with:")
+	message, _, _ = strings.Cut(strings.TrimPrefix(message, "ERR "), ", with args beginning with:")
 	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))
 }
 
@@ -108,7 +109,7 @@ func Judge(err error) Verdict {
 }
 
 // absent are the beginnings of messages of servers that are there, but will not serve scripts.
-var absent = []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "ERR max number of clients"}
+var absent = []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "max number of clients"}
 
 // Alive reports whether a server that answers with err is there and will serve scripts, or refuse them one by one. A busy
 // server will serve them; a server that refuses the user says so to each caller.
@@ -138,7 +139,6 @@ const WhyAbsent = "renamed by rename-command, or not supported"
 // IsAbsent reports whether the server said that it has no such command.
 func IsAbsent(err error) bool {
 	message, ok := Said(err)
-	message = strings.TrimPrefix(message, "ERR ") // rueidis does so in most cases
 	return ok && (strings.HasPrefix(message, "unknown command") || strings.HasPrefix(message, "unknown subcommand"))
 }
 

@@ -35,6 +35,12 @@ func TestMessagesOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 		{"a key of another type", []string{"maxmemory", "0"}, []string{"maxmemory", "0"},
 			"return redis.call('LPOP', KEYS[1])",
 			Verdict{Result: gate.Denied, Message: "WRONGTYPE Operation against a key holding the wrong kind of value", Fault: scripts.AnotherType}},
+		{"a server before 7.0", []string{"maxmemory", "0"}, []string{"maxmemory", "0"},
+			"return redis.error_reply('ERR Error running script (call to f_1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4): @user_script:12: @user_script: 12: -OOM no.')",
+			Verdict{Result: gate.Again, Message: "OOM no.", Split: true}},
+		{"a server that is full", []string{"maxmemory", "0"}, []string{"maxmemory", "0"},
+			"return redis.error_reply('ERR max number of clients reached')",
+			Verdict{Result: gate.Again, Message: "max number of clients reached"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server.MustDo("CONFIG", "SET", c.set[0], c.set[1])
@@ -49,7 +55,7 @@ func TestMessagesOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {
 
 func TestPlainMessage(t *testing.T) {
 	for message, want := range map[string]string{
-		"ERR unknown command 'AUTH', with args beginning with: 'locks' 'secret' ":                                                                       "ERR unknown command 'AUTH'",
+		"ERR unknown command 'AUTH', with args beginning with: 'locks' 'secret' ":                                                                       "unknown command 'AUTH'",
 		"NOREPLICAS Not enough good replicas to write.":                                                                                                 "NOREPLICAS Not enough good replicas to write.",
 		"NOREPLICAS Not enough good replicas to write. script: 1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4, on @user_script:12.":                           "NOREPLICAS Not enough good replicas to write.",
 		"ERR Error running script (call to f_1fe1c6e4b8b2a6cfe2e6a2b8a6f6a5a3e8f1c2d4): @user_script:12: @user_script: 12: -OOM command not allowed.":   "OOM command not allowed.",
