@@ -51,8 +51,8 @@ const (
 
 // FailNext makes the next call about a name fail, by any engine: a lock, a renewal, a release, or a question such as
 // [engine.Semaphore.Available]. Further FailNext are for the calls after that, in their order. OutOfMemory waits for a call
-// that needs memory, the others take any. The calls of other names that travel in the same command fail likewise, as with
-// Redis, but for OutOfMemory. With a NameMapper, name is the mapped one.
+// that needs memory, the others take any. With LostAnswer the calls of other names that travel in the same command fail
+// likewise, as with Redis. With a NameMapper, name is the mapped one.
 func (s *Server) FailNext(name string, f CallFailure) { s.fail("FailNext", name, anyCall, f) }
 
 // FailNextRenewal is FailNext for the next renewal of a lock or permit, by the watchdog or by [engine.Hold.Extend]. It
@@ -131,14 +131,16 @@ func (f *failures) isNextLocked(of operation, isName func(string) bool, failure 
 	return false
 }
 
-// take takes the failure that is next for one of a script's keys. A call that is refused for want of a right is repeated without its line.
+// take takes the failure that is next for one of a script's keys. A call that is refused for want of a right is repeated without the other
+// names of the call, and then without its line: only the last of these takes the failure.
 func (f *failures) take(of operation, keys []string) (next CallFailure, fails bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range keys {
 		isName := func(name string) bool { return key == name || key == scripts.PermitsKey(name) } // which stands alone in a renewal
+		repeated := slices.Contains(keys, scripts.LineKey(key)) || slices.ContainsFunc(keys, func(other string) bool { return !belongs(other, key) })
 		for _, of := range []operation{of, anyCall} {
-			if line := scripts.LineKey(key); slices.Contains(keys, line) && f.isNextLocked(of, isName, NoPermission) {
+			if repeated && f.isNextLocked(of, isName, NoPermission) {
 				return NoPermission, true
 			}
 			if next, fails = f.takeLocked(of, isName, NoPermission, LostAnswer); fails {

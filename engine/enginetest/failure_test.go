@@ -3,6 +3,7 @@ package enginetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/futures"
 )
 
 func TestServerFailNext(t *testing.T) {
@@ -58,6 +60,21 @@ func TestServerFailNext(t *testing.T) {
 		if _, err := e.Mutex("stock:7").Lock(t.Context()); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("Lock: %v, want ErrRefused", err)
 		}
+	})
+	t.Run("NOPERM fails this name alone, also among others", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			s.FailNext("stock:40", enginetest.NoPermission)
+			var tries []*futures.Future[*engine.Hold]
+			for i := range 64 { // most of them leave in one call
+				tries = append(tries, e.Mutex(fmt.Sprint("stock:", i)).TryLockAsync(t.Context()))
+			}
+			for i, try := range tries {
+				if _, err := try.Wait(t.Context()); errors.Is(err, engine.ErrRefused) != (i == 40) {
+					t.Errorf("stock:%d: %v", i, err)
+				}
+			}
+		})
 	})
 	t.Run("a renewal and a release that fail are repeated", func(t *testing.T) {
 		for _, failure := range []enginetest.CallFailure{enginetest.NoPermission, enginetest.LostAnswer} {
