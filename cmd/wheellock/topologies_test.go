@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -80,6 +81,37 @@ func TestEveryCommandOnEveryTopology(t *testing.T) {
 			}
 		})
 	}
+}
+
+// top sees what is on a master that joins the cluster while it runs.
+func TestTopSeesMastersThatJoin(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	hold := func(name string) {
+		cluster.NodeOf(cluster.Slot(name)).MustDo("HSET", name, "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	}
+	hold("job")
+	top := wheellock(t, "top", "--interval", "100ms", "--redis", "redis://"+cluster.Addrs()[0])
+	top.Stdout = nil
+	out, err := top.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top.begin(t)
+	lines := bufio.NewScanner(out)
+	await := func(words string) {
+		t.Helper()
+		for range 300 { // half a minute
+			if lines.Scan() && strings.Contains(lines.Text(), words) {
+				return
+			}
+		}
+		t.Fatalf("top does not say %q: %q, %s", words, lines.Text(), top.stderr.String())
+	}
+	await("held=1 ")
+	cluster.MoveSlot(cluster.Slot("job"), cluster.AddMaster())
+	hold("another")
+	await("held=2 ")
 }
 
 // A Sentinel in the place of a server is told from one, and so is what to do.

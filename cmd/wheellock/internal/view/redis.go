@@ -23,6 +23,7 @@ import (
 // redis is a connection for commands that only look: it needs no right but to read.
 type redis struct {
 	rueidis.Client
+	options rueidis.ClientOption
 	place   string           // for people, without secrets
 	masters []rueidis.Client // the server, or the masters of a cluster
 	unread  int              // keys that this user may not read
@@ -68,6 +69,7 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 		c.Dialer.Timeout = 1500 * time.Millisecond // an engine's
 	}
 	respguard.Guard(&c) // no server can end the process
+	r.options = c
 	dialled := make(chan error, 1)
 	go func() {
 		var err error
@@ -100,12 +102,30 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	return r, nil
 }
 
-// findMasters asks which nodes are masters. In a cluster they change.
-func (r *redis) findMasters(ctx context.Context) (err error) {
+// findMasters asks which nodes are masters. In a cluster they change, and the client hears of one that has joined only when a command is
+// sent on to it: so there is a new client then.
+func (r *redis) findMasters(ctx context.Context) error {
 	if r.Mode() != rueidis.ClientModeCluster {
 		r.masters = []rueidis.Client{r.Client}
 		return nil
 	}
+	unknown, err := r.askMasters(ctx)
+	if err == nil && unknown != "" {
+		var fresh rueidis.Client
+		if fresh, err = rueidis.NewClient(r.options); err == nil {
+			r.Close()
+			r.Client = fresh
+			unknown, err = r.askMasters(ctx)
+		}
+	}
+	if err == nil && unknown != "" {
+		err = fmt.Errorf("the cluster does not tell all of its nodes of the master at %s", unknown)
+	}
+	return unavailable(err)
+}
+
+// askMasters does so with the present client. unknown is the address of a master that it does not know.
+func (r *redis) askMasters(ctx context.Context) (unknown string, err error) {
 	var served *topology.Map
 	nodes := r.Nodes()
 	for addr, node := range nodes {
@@ -114,15 +134,17 @@ func (r *redis) findMasters(ctx context.Context) (err error) {
 		}
 	}
 	if err != nil {
-		return unavailable(err)
+		return "", err
 	}
 	r.masters = nil
 	for _, addr := range served.Masters() {
 		if node := nodes[addr]; node != nil {
 			r.masters = append(r.masters, node)
+		} else {
+			unknown = addr
 		}
 	}
-	return nil
+	return unknown, nil
 }
 
 // looks are the commands without which nothing true can be said of locks.
