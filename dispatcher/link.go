@@ -19,13 +19,14 @@ const (
 
 // link watches whether a node can be reached. The loop owns it.
 type link struct {
-	state   linkState // change it by node.setLink
-	probing bool
-	tries   int
-	probeAt gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
-	upAt    gate.Time         // when it was last found to work; before the first time long ago
-	cause   string            // linkDown: why, for the callers
-	outage  *reconnect.Outage // of all dispatchers that are linked to this server
+	state     linkState // change it by node.setLink
+	probing   bool
+	tries     int
+	probeAt   gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
+	upAt      gate.Time         // when it was last found to work; before the first time long ago
+	cause     string            // linkDown: why, for the callers
+	demotions int               // how often in a row the server was found to be a replica
+	outage    *reconnect.Outage // of all dispatchers that are linked to this server
 }
 
 func (n *node) setLink(s linkState) {
@@ -102,4 +103,21 @@ func (n *node) switched(now gate.Time) {
 	n.breakLink(now, topology.ErrSwitched)
 	n.link.probeAt = now
 	n.subscriber.Move()
+}
+
+// mostDemotions bounds how the pauses of demoted grow: to a minute.
+const mostDemotions = 6
+
+// demoted is the server being a replica. Its address may lead to the master by now, as a name or a proxy does that follows a failover, and
+// the connections to the replica would last. One that stays a replica is left after 1 s, 2 s, 4 s and so on.
+func (n *node) demoted(now gate.Time) {
+	lasted := now - n.link.upAt
+	if n.nodes.cluster != nil || lasted < reconnect.Steady<<n.link.demotions {
+		return
+	}
+	if n.link.demotions++; lasted > reconnect.Steady<<(mostDemotions+1) {
+		n.link.demotions = 0 // it was a master in between
+	}
+	n.link.demotions = min(n.link.demotions, mostDemotions)
+	n.switched(now)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel/stall"
 )
 
@@ -150,6 +151,9 @@ func (n *node) answered(now gate.Time, c *gate.Command) {
 	case gate.Answered:
 		if millis, late := c.Reply.Late(); late {
 			n.server.Learn(millis, now)
+		}
+		if c.Reply.Fault() == scripts.ReadOnly {
+			n.demoted(now)
 		}
 	case gate.Redirected:
 		n.nodes.cluster.follow(now, n, c)

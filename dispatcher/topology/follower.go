@@ -10,7 +10,7 @@ import (
 )
 
 // ErrSwitched is the end of a connection to a server that is not the master any more.
-var ErrSwitched = errors.New("the sentinels have made another server the master")
+var ErrSwitched = errors.New("another server is the master, or may be")
 
 // MasterOf returns the address of the server that a client talks to, if the address can change: with Sentinel. Else it
 // returns nothing.

@@ -2,11 +2,14 @@ package faults_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -342,4 +345,26 @@ func TestFaultReplicasInACluster(t *testing.T) {
 	}
 	callers.Wait()
 	redistest.Await(t, "nothing to be left", func() bool { return len(testkit.KeysIn(c)) == 0 })
+}
+
+// An address may lead to another master from now on, while the connections to the old one, a replica now, go on.
+func TestFaultMasterBehindAnAddress(t *testing.T) {
+	t.Parallel()
+	old := redistest.Start(t)
+	replica := redistest.StartReplica(t, old)
+	var master atomic.Pointer[redistest.Server]
+	master.Store(old)
+	e := testkit.Connect(t, "master:6379", func(o *engine.Options) {
+		o.Redis.DialCtxFn = func(ctx context.Context, _ string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", master.Load().Addr())
+		}
+	})
+	h := testkit.MustLock(t, e.Mutex("held"))
+	redistest.Await(t, "the lock to be on the replica", func() bool { return replica.MustDo("EXISTS", "held").Int == 1 })
+	replica.MustDo("REPLICAOF", "NO", "ONE")
+	master.Store(replica)
+	old.MustDo("REPLICAOF", "127.0.0.1", strings.TrimPrefix(replica.Addr(), "127.0.0.1:"))
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("free")))
+	testkit.MustUnlock(t, h)
+	testkit.CheckQuiet(t, replica, e, 0)
 }
