@@ -12,7 +12,7 @@ if VERB == 'inspect' then
 	if fields.err then return { fault(fields, lock), 0, 0 } end
 	local size = 0
 	for _, part in ipairs(fields) do size = size + #part end
-	if size > 1048576 * 8 then return { foreign(), 0, 0 } end
+	if size > 4194304 then return { foreign(), 0, 0 } end -- an engine ends the connection at more (respguard.maxFrame)
 	for _, part in ipairs(fields) do
 		if #part > 4096 then return { foreign(), 0, 0 } end -- nor such an owner
 	end

@@ -31,7 +31,7 @@ return 0`, "1", one, n, field, value)
 		{"an owner as long as that", "1", "4096", "1", false},
 		{"one too long", "1", "4097", "1", true},
 		{"a value that is too long", "1", "8", "4097", true},
-		{"8 MB", "1024", "4096", "4096", false},
+		{"4 MB", "512", "4096", "4096", false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			got := filled(t, c.n, c.field, c.value).eval(scripts.Inspect, []string{one})
@@ -43,7 +43,7 @@ return 0`, "1", one, n, field, value)
 		})
 	}
 	t.Run("a byte more", func(t *testing.T) {
-		b := filled(t, "1024", "4096", "4096")
+		b := filled(t, "512", "4096", "4096")
 		b.must("HSET", one, "x", "")
 		b.want(b.eval(scripts.Inspect, []string{one}), refused)
 	})

@@ -18,6 +18,9 @@ func TestForeignKeysOfAnySizeCutNoConnection(t *testing.T) {
 	e := testkit.Connect(t, server.Addr())
 	server.MustDo("SET", "text", strings.Repeat("x", 2<<20))
 	server.MustDo("HSET", "field", strings.Repeat("x", 2<<20), "1")
+	fill := "for i = 1, ARGV[1] do redis.call('HSET', KEYS[1], string.rep('f', 4088) .. string.format('%08d', i), string.rep('v', 4096)) end"
+	server.MustDo("EVAL", fill, "1", "hash", "1000")
+	server.MustDo("EVAL", fill, "1", "largest", "512")
 	server.MustDo("HSET", "far", "java:1", "1")
 	server.MustDo("PEXPIREAT", "far", "9223372036854775807")
 	server.MustDo("HSET", "fenced", "java:1", "1")
@@ -35,6 +38,8 @@ func TestForeignKeysOfAnySizeCutNoConnection(t *testing.T) {
 		"Count of a large text":          {second(e.CountDownLatch("text").Count(testkit.Soon(t))), engine.ErrForeignKey},
 		"Inspect of a large text":        {inspect(e.Mutex("text")), engine.ErrForeignKey},
 		"Inspect of a large field":       {inspect(e.Mutex("field")), engine.ErrForeignKey},
+		"Inspect of a large hash":        {inspect(e.Mutex("hash")), engine.ErrForeignKey},
+		"Inspect of the largest answer":  {inspect(e.Mutex("largest")), nil},
 		"Inspect of a lease without end": {inspect(e.Mutex("far")), nil},
 		"Inspect of a token beyond all":  {inspect(e.FencedMutex("fenced")), nil},
 	} {
