@@ -112,7 +112,7 @@ const mostDemotions = 6
 // the connections to the replica would last. One that stays a replica is left after 1 s, 2 s, 4 s and so on.
 func (n *node) demoted(now gate.Time) {
 	lasted := now - n.link.upAt
-	if n.nodes.cluster != nil || lasted < reconnect.Steady<<n.link.demotions {
+	if n.nodes.cluster != nil || n.link.state != linkUp || lasted < reconnect.Steady<<n.link.demotions {
 		return
 	}
 	if n.link.demotions++; lasted > reconnect.Steady<<(mostDemotions+1) {

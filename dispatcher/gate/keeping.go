@@ -106,6 +106,9 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	case now >= g.Ends:
 		l.acks(g).settle(Outcome{Why: Doubtful})
 		l.forget(now, g)
+		if g.mayBeInLine() {
+			l.trackOrphan(g, 0)
+		}
 		return
 	case now < g.Next:
 		return

@@ -214,7 +214,11 @@ func (l *Lease) unreleased(c *Command, tries *retries) (out Outcome, pause time.
 //  2. The acquire is sent again and granted. Later a release frees the lock.
 //  3. The copy arrives and takes the lock, for nobody.
 func (l *Lease) orphan(release Op) orphan {
-	return orphan{id: l.ID, op: release, inLine: l.mayBeInLine(), at: l.Unsure, ends: l.Ends}
+	o := orphan{id: l.ID, op: release, inLine: l.mayBeInLine(), at: l.Unsure, ends: l.Ends}
+	if o.inLine { // a place stands for longer than a lease
+		o.ends += placeTime
+	}
+	return o
 }
 
 // mayBeInLine reports whether the owner id may have a place in line, or get one.

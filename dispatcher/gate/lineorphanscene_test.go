@@ -95,6 +95,24 @@ func TestLineOrphanScenes(t *testing.T) {
 			after 20ms                       -> (0s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (17ms) release from line 2 n 1002
 			not-sent
 			idle                             -> true`,
+		"a place that an acquire without an answer may have left is released for as long as it may stand": `
+			codes
+			b locks lease 300ms              -> acquire 1 300ms
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 300ms n -1002
+			lost
+			b waits-no-longer                -> b: gave up, last doubtful
+			after 20ms                       -> (17ms) release from line 2 n 1002
+			stall 20s
+			again OOM                        -> release from line 2 n 1002
+			after 40ms                       -> (0s) unsubscribe redisson_lock__channel:{stock}:wheellock:u
+			stall 40s
+			again OOM
+			after 40ms                       -> (17ms) release from line 2 n 1002
+			stall 4s
+			again OOM
+			after 10s
+			idle                             -> true`,
 		"an owner id that nobody wants is released although the last question did nothing": `
 			codes
 			b locks                          -> acquire 1 3s
