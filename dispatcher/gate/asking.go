@@ -24,7 +24,7 @@ func (l *Lock) ask(now Time, fx *Effects) {
 	g := &l.lease
 	if rw := l.contest.rw; rw != nil {
 		rw.yields = l.yields(now, w)
-		if g = rw.fresh(&l.lease); g == nil {
+		if g = rw.vacant(&l.lease); g == nil {
 			l.askToJoin(now, fx)
 			return
 		}

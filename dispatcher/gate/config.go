@@ -1,11 +1,9 @@
 package gate
 
 import (
-	std "sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel"
-	"go.uber.org/atomic"
 )
 
 // Config is what the machines of one dispatcher share. After the engine was opened only the fields that the loop owns change.
@@ -73,32 +71,4 @@ func (c *Config) sleep(ttl time.Duration, seed uint64) time.Duration {
 		sleep = min(sleep, ttl+time.Millisecond)
 	}
 	return sleep
-}
-
-// Stats counts what the machines of one dispatcher have done. The loop writes, any goroutine reads.
-type Stats struct {
-	Held      Counter // holds alive now
-	Granted   Counter
-	Handoffs  Counter // grants that asked nothing of Redis
-	Attempts  Counter // acquires sent
-	Waits     Counter // acquires that found another owner
-	Refused   Counter // requests that were refused by a bound, or by the server
-	Batches   Counter // pipelines sent
-	Lost      Counter // holds that ended otherwise than by Unlock
-	AtRisk    Counter // holds alive now with a renewal that is overdue
-	Uncertain Counter // commands that lost their answer
-	Narrow    Counter // nodes that refuse wide calls now
-}
-
-func (s *Stats) countGrant() {
-	s.Held.Inc()
-	s.Granted.Inc()
-}
-
-// Counter is an atomic.Int64 that may be a field anywhere. On 32-bit machines an atomic operation on a
-// number that does not lie on an 8-byte boundary panics, and there go.uber.org/atomic, unlike sync/atomic,
-// leaves the boundary to the order of the fields.
-type Counter struct {
-	_ [0]std.Int64 // takes no memory; the compiler aligns the struct that contains it
-	atomic.Int64
 }

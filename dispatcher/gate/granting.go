@@ -27,7 +27,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 			l.contest.rivals.turns.count(now, 1)
 			l.pauseForWriters(now)
 		}
-		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // else nobody tells them (joinsLine)
+		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // no release tells the waiters (joinsLine)
 			l.hinted()
 		}
 	default:

@@ -216,7 +216,7 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 		l.drop(now, g, nil)
 		return
 	}
-	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.contest.rivals.turns.mustEnd(now, g.ID, l.contest.queue.n); w = q.head {
+	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.contest.rivals.turns.mustEnd(now, g.ID, q.n); w = q.head {
 		q.remove(w)
 		w.HandedOn = true
 		if l.admitOne(now, w, g) {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -359,109 +358,4 @@ func (l *Lease) oldest() Time {
 		oldest = min(oldest, h.Since())
 	}
 	return oldest
-}
-
-// Tenure is one ownership of a name in Redis, under one owner id that is never used again. A Lease is a Tenure with its holds; a permit of
-// Permits is another.
-type Tenure struct {
-	ID        uint64
-	Lease     time.Duration
-	Deadline  Time   // when it ends here: sent + lease - margin of the last command that confirmed it
-	Next      Time   // when the next command about it may leave: a renewal or a release
-	Confirmed Time   // when the last answer said that it stands
-	Unsure    Time   // how long an acquire without an answer may still run in Redis; 0: there is none
-	Ends      Time   // when its TTL has surely run out in Redis, if no further command is sent for it
-	Epoch     uint32 // of the link over which it was confirmed
-	Watch     bool   // the watchdog renews it
-	Doubt     bool   // something unusual was seen since the last confirmation: it is not handed on (invariant: handoff-only-while-fresh)
-	Resent    bool   // a release left before the deadline and got no answer
-	Stretched bool   // its TTL may be longer than Lease: it is not handed on (invariant: handoff-keeps-lease)
-}
-
-// overdue is the outcome of a grant with a lease that was over when the answer came.
-func overdue(now Time, c *Command, lease time.Duration) Outcome {
-	return Outcome{Why: TooLate, ServerMessage: fmt.Sprintf(
-		"the lease of %v, less a margin of %v, was over when the answer came, %v after it was asked for: ask with a longer lease",
-		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
-}
-
-// watch makes the watchdog renew t with that lease, counted from a confirmation.
-func (t *Tenure) watch(lease time.Duration, confirmed Time) {
-	t.Watch, t.Lease, t.Next = true, lease, confirmed+lease/3
-}
-
-// moveEnds moves Ends for a command that has set this TTL, or may set it, at the time by at the latest.
-func (t *Tenure) moveEnds(by Time, lease time.Duration) {
-	t.Ends = max(t.Ends, by+lease+2*margin(lease))
-	t.Stretched = t.Stretched || lease > t.Lease
-}
-
-// LateWindow is how long after it was sent an acquire may take the lock: after that the script refuses it, by the server's clock
-// (invariant: late-acquire-does-nothing).
-// A link that takes longer counts as broken.
-const LateWindow = 2 * time.Second
-
-// unanswered records that an acquire without an answer may still run until then.
-func (t *Tenure) unanswered(until Time) {
-	t.Unsure = until
-	t.moveEnds(until, t.Lease)
-}
-
-// lateAfter is when an acquire that was sent then cannot run any more. The quarter of a second is for the engine's error about the server's
-// clock.
-func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
-
-// margin is how much earlier a deadline lies here than in Redis: 1 % of the lease for clocks of different speed, and at least 5 ms for the
-// server's rounding and our wake-up.
-func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Millisecond) }
-
-// TokenBlock is how many fencing tokens a lease has: each grant takes one, but for re-entries. A lease without a token left is released,
-// and the lock taken anew.
-const TokenBlock = 64
-
-// tokens are those that a lease has left.
-type tokens struct{ next, last int64 }
-
-func (t *tokens) any() bool { return t.next <= t.last }
-
-// Warned is an Ender that is told when the renewal of its hold is overdue, before the hold is lost (invariant: warned-once). A renewal is
-// overdue if one has come back without a confirmation and at most half of the lease is left.
-type Warned interface {
-	Ender
-	// Risk passes the reason; Granted: the hold was renewed after all. It does not block.
-	Risk(why Outcome)
-}
-
-// half is when half of the lease is left.
-func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
-
-// warnOverdue warns the watched holds if their renewal is overdue, after c has confirmed nothing.
-func (l *Lease) warnOverdue(now Time, c *Command, stats *Stats) {
-	if now >= l.half() {
-		l.warn(stats, unprovedOutcome(c))
-	}
-}
-
-// warn tells the watched holds once that they are at risk because of why, or, if that is Granted, that they are not any more.
-func (l *Lease) warn(stats *Stats, why Outcome) {
-	if l.atRisk == (why.Why != Granted) {
-		return
-	}
-	l.atRisk = !l.atRisk
-	for h := l.holds; h != nil; h = h.next {
-		if h.watch {
-			h.warn(stats, why)
-		}
-	}
-}
-
-func (h *Hold) warn(stats *Stats, why Outcome) {
-	if why.Why == Granted {
-		stats.AtRisk.Dec()
-	} else {
-		stats.AtRisk.Inc()
-	}
-	if by, is := h.By.(Warned); is {
-		by.Risk(why)
-	}
 }

@@ -86,7 +86,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 }
 
 // joinsLine reports whether the next acquire for w is to leave a place in line if it is refused. If it is not, and the inbox is heard
-// already, those who wait ask once more after the refusal:
+// already, the waiters ask once more after the refusal:
 //
 //  1. A TryLock asks while the inbox of earlier waiters is still heard. A caller comes that waits.
 //  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.

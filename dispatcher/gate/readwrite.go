@@ -70,8 +70,8 @@ func (r *readWrite) after(g, one *Lease) *Lease {
 	return other
 }
 
-// fresh is the free one of two leases that a question can begin; nil: readers have both.
-func (r *readWrite) fresh(one *Lease) *Lease {
+// vacant is the free one of two leases that a question can begin; nil: readers have both.
+func (r *readWrite) vacant(one *Lease) *Lease {
 	switch free {
 	case one.phase:
 		return one

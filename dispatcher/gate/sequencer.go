@@ -1,6 +1,6 @@
 package gate
 
-// Sequencer is the machine of a name that is a count in Redis: a latch or a semaphore (semaphore.go), or a semaphore with leases
+// Sequencer is the machine of a name that is a count in Redis: a latch (latch.go), a semaphore (semaphore.go), or a semaphore with leases
 // (permits.go). It has one call under way: a question for waiters, or a change. A call has a number. If its answer is lost, it is sent again
 // under that number until Redis has said what it did (invariant: change-has-one-effect). Only then the next call is made.
 type Sequencer struct {

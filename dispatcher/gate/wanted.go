@@ -34,14 +34,9 @@ type wanting struct {
 func (w *wanting) alarm(kind Kind) Time {
 	at := Never
 	for _, h := range w.holds {
-		since := h.Since() // from then on the others in Redis may have waited for h
-		switch {
-		case kind == SpinKind:
-			return Never
-		case kind != FairKind && !kind.InLine():
-			since += listenerAge
+		if kind != SpinKind {
+			at = min(at, max(h.Since(), w.lookAt))
 		}
-		at = min(at, max(since, w.lookAt))
 	}
 	return at
 }

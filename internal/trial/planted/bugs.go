@@ -126,7 +126,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
 	}},
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
-		{"dispatcher/gate/lease.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
+		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was given that counts from when it is heard of", []edit{
 		{"dispatcher/gate/claim.go", "Lease: giftTime, Sent: c.sent, Epoch", "Lease: giftTime, Sent: now, Epoch"},
@@ -236,7 +236,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
-		{"dispatcher/gate/wanted.go", "since += listenerAge", ""},
+		{"dispatcher/gate/wanted.go", "others > 0 && c.Sent >= h.Since()+listenerAge", "others > 0"},
 	}},
 	{"a take that leaves permits and calls nobody", []edit{
 		{"scripts/called.lua", "	quit(turn, how, channel, free)\n", "	call('ZREM', turn.line, turn.place)\n"},
