@@ -115,9 +115,9 @@ func (n *node) demoted(now gate.Time) {
 	if n.nodes.cluster != nil || n.link.state != linkUp || lasted < reconnect.Steady<<n.link.demotions {
 		return
 	}
-	if n.link.demotions++; lasted > reconnect.Steady<<(mostDemotions+1) {
-		n.link.demotions = 0 // it was a master in between
+	n.link.demotions = min(n.link.demotions+1, mostDemotions)
+	if lasted > reconnect.Steady<<(mostDemotions+1) { // it was a master in between
+		n.link.demotions = 0
 	}
-	n.link.demotions = min(n.link.demotions, mostDemotions)
 	n.switched(now)
 }

@@ -250,7 +250,7 @@ func wantPublic(t *testing.T, m reflect.Method, shown reflect.Type) {
 	}
 }
 
-// A log of the options that lacks one misleads whoever reads it.
+// A log of the options has all of them.
 func TestContractOptionsInTextAreComplete(t *testing.T) {
 	text := engine.Options{}.String()
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[engine.Options]()) {

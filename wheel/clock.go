@@ -58,7 +58,7 @@ func newClock(start time.Time, g gauge) *Clock {
 
 // Now returns the time since the start: what the monotonic clock counted and the suspension found so far.
 func (c *Clock) Now() time.Duration {
-	return c.watch.Counted(time.Since(c.start)) + time.Duration(c.suspended.Load())
+	return c.watch.Counted(time.Since(c.start)) + c.found()
 }
 
 // Checked is Now after a look for suspension: to be called before a lease is trusted. Inside a turn of a loop Now is enough.
@@ -70,7 +70,7 @@ func (c *Clock) Checked() time.Duration {
 		c.Check()
 		c.apart.Store(int64(apart))
 	}
-	return since + time.Duration(c.suspended.Load())
+	return since + c.found()
 }
 
 // ahead is how far the wall clock has run ahead of the monotonic one, which counted since, when t was read.
@@ -80,6 +80,9 @@ func (c *Clock) ahead(t time.Time, since time.Duration) time.Duration {
 	}
 	return time.Duration(t.UnixNano()-c.wall) - since
 }
+
+// found is the suspension found so far.
+func (c *Clock) found() time.Duration { return time.Duration(c.suspended.Load()) }
 
 // Check looks for suspension since the last Check, adds it to Now and returns it. A loop calls it about once a second,
 // Checked when there is a sign of suspension.
@@ -110,6 +113,6 @@ func (c *Clock) Check() (suspended time.Duration) {
 // makes of it.
 func (c *Clock) Time(at time.Duration) time.Time {
 	t := time.Now()
-	now := c.watch.Counted(t.Sub(c.start)) + time.Duration(c.suspended.Load())
+	now := c.watch.Counted(t.Sub(c.start)) + c.found()
 	return t.Add(at - now)
 }

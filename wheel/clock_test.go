@@ -52,7 +52,7 @@ func TestClock(t *testing.T) {
 		wantDuration(t, "Check again", c.Check(), 0)
 		g.move(3 * time.Second)
 		wantDuration(t, "Check", c.Check(), 3*time.Second)
-		wantDuration(t, "suspended", time.Duration(c.suspended.Load()), time.Hour+3*time.Second)
+		wantDuration(t, "suspended", c.found(), time.Hour+3*time.Second)
 	}))
 	t.Run("takes a difference up to the tolerance for noise", inBubble(func(t *testing.T) {
 		c, g := plantedClock()

@@ -174,7 +174,7 @@ func (c *Connection) readPrelude(results []rueidis.RedisResult) {
 
 // encode appends the calls to the pipeline; whole: with their scripts, and not by their digests.
 func (c *Connection) encode(sent gate.Time, whole bool) {
-	b := c.server.Client.B()
+	b, names := c.server.Client.B(), digests()
 	for _, call := range c.calls {
 		keys, args := c.writer.Write(c.Batch[call.From:call.To], call, sent)
 		c.sendAsking(call)
@@ -182,7 +182,7 @@ func (c *Connection) encode(sent gate.Time, whole bool) {
 			c.pipe = append(c.pipe, b.Eval().Script(gate.Operations[call.Op].Script.Text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 			continue
 		}
-		c.pipe = append(c.pipe, b.Evalsha().Sha1(digests[call.Op]).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+		c.pipe = append(c.pipe, b.Evalsha().Sha1(names[call.Op]).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"sync"
 
 	"github.com/redis/rueidis"
 
@@ -24,14 +25,15 @@ type Loaded struct {
 	RefusesWide string // why one call must not carry names of several hash slots, as ProbeWide says; empty: it may, as far as is known
 }
 
-// digests are what Redis calls the scripts.
-var digests = func() (all [gate.Ops]string) {
+// digests are what Redis calls the scripts. A program that opens no engine does not pay the millisecond that they take.
+var digests = sync.OnceValue(func() *[gate.Ops]string {
+	var all [gate.Ops]string
 	for op, script := range wire.Scripts {
 		sum := sha1.Sum([]byte(script.Text))
 		all[op] = hex.EncodeToString(sum[:])
 	}
-	return all
-}()
+	return &all
+})
 
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
