@@ -1,18 +1,13 @@
 package dispatcher
 
 import (
-	"context"
 	"slices"
 	"sync"
 
-	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
-	"github.com/wheellock/wheellock/dispatcher/subscriber"
-	"github.com/wheellock/wheellock/dispatcher/topology"
 )
 
 // nodes is the servers that serve names: one, or those of a cluster.
@@ -116,171 +111,5 @@ func (ns *nodes) stop() {
 	all.Wait()
 	if ns.cluster != nil {
 		ns.cluster.gone.Wait()
-	}
-}
-
-// node is one Redis that serves names: what waits to be sent there, the connections that carry it, what is known of
-// the link, and the subscriber for its messages. Nothing of one node waits for another. The loop owns it.
-type node struct {
-	nodes  *nodes // of which it is one
-	addr   string // in a cluster
-	cancel context.CancelFunc
-	server *redisconn.Server
-
-	out        outbox
-	idle       []*connection
-	all        []*connection
-	carrying   int // connections that are away with commands
-	link       link
-	narrow     bool                   // it refuses wide calls
-	subscriber *subscriber.Subscriber // nil: there is no client yet
-	channels   int                    // that are listened to here
-	usedAt     gate.Time              // when it was last named in a redirect, or made
-
-	follower *topology.Follower // nil: the master does not change
-}
-
-// connection is one connection of a node.
-type connection struct {
-	*redisconn.Connection
-	node *node
-}
-
-// connectionsPerNode is how many pipelines may be on their way at once; with two, one is written while another is read. With
-// replicas to wait for there are as many for what they are to have.
-const connectionsPerNode = 3
-
-// newNode starts the connections and the subscriber of a node. loaded is what Load said of it; without it the first probe does
-// the loading, and connects when there is no client either.
-func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Loaded) *node {
-	ctx, cancel := context.WithCancel(context.Background())
-	n := &node{nodes: ns, addr: addr, cancel: cancel, server: redisconn.NewServer(ctx, &ns.connections, addr, client)}
-	n.out.commands = &ns.gates.fx.Commands
-	if ns.cluster != nil {
-		n.out.commands = new([gate.Ops][]gate.Command)
-	}
-	n.link = link{state: linkShaky}
-	if loaded != nil {
-		n.server.LearnFrom(loaded)
-		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
-		n.noteNarrow()
-	}
-	n.link.outage = ns.cfg.Outages.Of(n.linkName())
-	if client != nil {
-		n.startSubscriber()
-	}
-	if ns.connections.Replicas == 0 && ns.connections.Fsync == 0 {
-		n.addConnections(connectionsPerNode, redisconn.AllCommands)
-	} else {
-		n.addConnections(connectionsPerNode, redisconn.OtherCommands)
-		n.addConnections(connectionsPerNode, redisconn.ReplicatedCommands)
-	}
-	if ns.cluster == nil {
-		n.follower = topology.Follow(client, func() { ns.mail.put(switched{n}) })
-	}
-	return n
-}
-
-func (n *node) addConnections(count int, class redisconn.Class) {
-	for range count {
-		c := &connection{node: n}
-		c.Connection = redisconn.New(n.server, class, func() { n.nodes.mail.put(returned{c}) })
-		n.all = append(n.all, c)
-		n.idle = append(n.idle, c)
-	}
-}
-
-// startSubscriber starts the subscriber. The node has a client.
-func (n *node) startSubscriber() {
-	cfg, publish := n.nodes.cfg, n.nodes.connections.Publish
-	n.subscriber = subscriber.New(subscriber.Config{
-		Client: n.server.Client, Engine: cfg.Gate.UUID, Plain: publish != "SPUBLISH", Sharded: publish != "PUBLISH",
-		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, Where: n.where, Owner: n,
-		Outage: cfg.Outages.Of(n.messagesName()),
-	})
-}
-
-// subscribe subscribes to a channel, or unsubscribes if on is false.
-func (n *node) subscribe(channel string, on bool) {
-	if n.subscriber != nil {
-		n.subscriber.Want(channel, on)
-	}
-}
-
-// lend takes an idle connection; nil: all are away.
-func (n *node) lend() *connection {
-	last := len(n.idle) - 1
-	if last < 0 {
-		return nil
-	}
-	c := n.idle[last]
-	n.idle = n.idle[:last]
-	return c
-}
-
-// busy reports whether answers are on their way that can be waited for.
-func (n *node) busy() bool { return n.carrying > 0 && n.link.state == linkUp }
-
-// quiet reports whether nothing is to be done here.
-func (n *node) quiet() bool { return len(n.idle) == len(n.all) && n.channels == 0 && n.out.empty() }
-
-// alarm is when the loop is to look at the node again; a connection that comes back, a probe's too, wakes it by itself.
-func (n *node) alarm() gate.Time {
-	if len(n.idle) == 0 || n.link.probing {
-		return gate.Never
-	}
-	return n.link.probeAt
-}
-
-// serves reports whether names depend on the node.
-func (n *node) serves() bool { return n.nodes.cluster == nil || n.nodes.cluster.slots.Count(n) > 0 }
-
-// where says to a logger which server it is about. Any goroutine may call it once the node has a client.
-func (n *node) where(besides ...any) []any {
-	addr := n.addr
-	if addr == "" {
-		addr = topology.ServerOf(n.server.Client)
-	}
-	return append([]any{"addr", addr}, besides...)
-}
-
-// linkName, messagesName and wideName name the outages that a node may notice.
-func (n *node) linkName() string     { return "link to " + n.addr }
-func (n *node) messagesName() string { return "messages of " + n.addr }
-func (n *node) wideName() string     { return "wide calls of " + n.addr }
-
-// noteNarrow notes whether the node refuses wide calls, and logs it the first time.
-func (n *node) noteNarrow() {
-	refuses := n.server.RefusesWide()
-	if n.narrow == (refuses != "") {
-		return
-	}
-	n.narrow = !n.narrow
-	narrow := &n.nodes.cfg.Gate.Stats.Narrow
-	if !n.narrow {
-		narrow.Dec()
-		return
-	}
-	narrow.Inc()
-	n.nodes.cfg.Outages.Of(n.wideName()).Failed(n, n.nodes.cfg.Logger,
-		"wheellock: node refuses script calls with names of several hash slots, and gets more, smaller calls", n.where("error", refuses)...)
-}
-
-// stop ends the subscriber and the connections; connections that are away are cut. The client of a single server is the
-// engine's.
-func (n *node) stop() {
-	n.follower.Close()
-	n.cancel()
-	if n.subscriber != nil {
-		n.subscriber.Close()
-	}
-	for _, c := range n.all {
-		c.Stop()
-	}
-	for _, c := range n.all {
-		c.Wait()
-	}
-	if n.nodes.cluster != nil && n.server.Client != nil { // perhaps made by a probe that came back to nobody
-		n.server.Client.Close()
 	}
 }

@@ -30,8 +30,8 @@ func (c Class) Takes(op gate.Op) bool {
 const AllReplicas = -1
 
 // confirmed runs a pipeline of what replicas are to have before it counts (invariant: replicas-acknowledge), with a WAIT behind it,
-// or the server on its disk, with a WAITAOF; enough reports whether they have it. Both hold up their connection, so what needs neither, releases above
-// all, goes by other connections.
+// or the server on its disk, with a WAITAOF; enough reports whether they have it. Both hold up their connection, so what needs
+// neither, releases above all, goes by other connections.
 func (c *Connection) confirmed(conn rueidis.CoreClient) (results []rueidis.RedisResult, enough bool) {
 	asked := c.awaited()
 	results = conn.DoMulti(context.Background(), c.confirming(c.pipe)...)

@@ -2,7 +2,7 @@
 //
 // A batch of commands is cut into calls, many names in one EVALSHA; Decode reads their answers (call.go). A Writer writes the
 // keys and arguments of each (writer.go), as gate.Operations says in the words of operations.go. An acquire carries a deadline in
-// the server's time, which ServerClock estimates (writer.go). Nothing here does I/O: an Encoder (encoder.go) does the same
+// the server's time, which ServerClock estimates (serverclock.go). Nothing here does I/O: an Encoder (encoder.go) does the same
 // for a program that runs the scripts itself.
 package wire
 
