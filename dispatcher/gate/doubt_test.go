@@ -3,8 +3,6 @@ package gate
 import (
 	"testing"
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // TestDoubt: nothing is handed on while it is unknown whether the key is still there.
@@ -104,21 +102,6 @@ func TestDoubt(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("a renewal that was unanswered is repeated until the deadline", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		w.after(a.cfg.Lease / 3)
-		times := 0
-		for ; holder.holds(); times++ {
-			a.expect(Renew).fail(scripts.ReadOnly)
-			for holder.holds() && len(a.outbox) == 0 {
-				w.after(time.Millisecond)
-			}
-		}
-		w.want(times >= 5, "several attempts in what is left of the lease; there were %d", times)
-		holder.wantEnd(Lost)
 		w.settle()
 	})
 }

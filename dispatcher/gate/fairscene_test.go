@@ -2,6 +2,13 @@ package gate
 
 import "testing"
 
+// A has a fair lock, and B stands in its queue.
+const fairHeld = `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
+			answer held 1s`
+
 func TestFairScenes(t *testing.T) {
 	for name, text := range map[string]string{
 		"a place in the queue, the turn, and the end": `
@@ -30,11 +37,7 @@ func TestFairScenes(t *testing.T) {
 			c unlocks                        -> fair release 3
 			answer 0                         -> c ok: granted
 			idle                             -> true`,
-		"a release that did not": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a release that did not": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			answer 2                         -> a ok: granted; subscribe redisson_lock__channel:{stock}:u:2
 			subscribed                       -> fair ask 2 OLD 1s
@@ -241,11 +244,7 @@ func TestFairScenes(t *testing.T) {
 			c unlocks                        -> fair release 3
 			answer 0                         -> c ok: granted
 			idle                             -> true`,
-		"a release whose answer was lost": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a release whose answer was lost": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			lost
 			after 20ms                       -> (17ms) fair release 1 1s next 2
@@ -291,11 +290,7 @@ func TestFairScenes(t *testing.T) {
 			c locks adopts u:9               -> adopt 3 u:9 1s
 			after 50ms
 			answer 1                         -> c: granted until 990ms; fair ask 0 OLD next 4 n 2`,
-		"force": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"force": fairHeld + `
 			force u:1 1                      -> a ends: lost; fair release 1 1s next 2
 			answer 0                         -> force ok: granted; subscribe redisson_lock__channel:{stock}:u:2
 			force java:1 0                   -> fair release 0 java:1
@@ -524,20 +519,12 @@ func TestFairScenes(t *testing.T) {
 			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 128; subscribe redisson_lock__channel:{stock}:u:1
 			answer held 5s                   -> fair ask 1 OLD 1s next 130 n 2; subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3; subscribe redisson_lock__channel:{stock}:u:4; subscribe redisson_lock__channel:{stock}:u:5; subscribe redisson_lock__channel:{stock}:u:6; subscribe redisson_lock__channel:{stock}:u:7; subscribe redisson_lock__channel:{stock}:u:8
 			waiting                          -> 131`,
-		"a closed engine": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a closed engine": fairHeld + `
 			close                            -> b: closed; a ends: closed; fair release 1
 			answer 0                         -> fair leave 2 n 1
 			answer 0
 			idle                             -> true`,
-		"a drained engine": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a drained engine": fairHeld + `
 			drain                            -> b: closed; fair leave 2 n 1
 			answer 0
 			a unlocks                        -> fair release 1

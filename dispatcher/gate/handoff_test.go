@@ -61,29 +61,6 @@ func TestHandoff(t *testing.T) {
 		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
 		w.settle()
 	})
-	t.Run("is off when HandoffTime is", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, next := heldBy(w, 1)
-		a.cfg.HandoffTime = 0
-		holder.unlock()
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		next[0].wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("asks ahead when a name changes hands fast", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, next := heldBy(w, 9)
-		for _, c := range next[:aheadAfter] {
-			w.after(a.cfg.HandoffTime / 8)
-			holder.unlock()
-			c.wantAnswer(Granted)
-			holder = c
-		}
-		a.expect(Confirm).answer()
-		w.want(holder.holds(), "the hold to go on while it was asked")
-		w.settle()
-	})
 	t.Run("is not done when a question ahead finds the tenure gone: the holder is told", func(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 9)

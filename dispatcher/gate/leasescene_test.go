@@ -94,13 +94,7 @@ func TestLeaseScenes(t *testing.T) {
 			b locks owner 7 least 200ms      -> b: granted until 990ms, re-entered
 			a unlocks                        -> a ok: granted
 			b unlocks                        -> detach 1 700ms`,
-		"a channel that is refused later is not asked for again": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a channel that is refused later is not asked for again": waitsForOthers + `
 			subscribed NOPERM
 			a goes                           -> a: is not there
 			b locks                          -> acquire in line 4 1s n -1

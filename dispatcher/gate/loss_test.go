@@ -25,31 +25,6 @@ func TestLoss(t *testing.T) {
 		next[0].wantAnswer(Granted)
 		w.settle()
 	})
-	t.Run("is final: a renewal answered after the deadline revives nothing", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		w.after(a.cfg.Lease / 3)
-		renewal := a.expect(Renew)
-		renewal.run()
-		w.pass(a.cfg.Lease) // nobody is woken in time
-		renewal.answer()
-		holder.wantEnd(Lost)
-		a.expect(Release).answer()
-		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
-	})
-	t.Run("that a renewal finds is told at once", func(t *testing.T) {
-		w := newWorld(t)
-		w.lossy = true
-		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
-		w.redis.free(stock, w.redis.owner(stock))
-		a.expect(Renew).answer()
-		holder.wantEnd(Lost)
-		a.expect(Acquire).answer()
-		next[0].wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("frees also what a late renewal has kept in Redis", func(t *testing.T) {
 		w := newWorld(t)
 		a, holder, next := heldBy(w, 1)
@@ -91,20 +66,6 @@ func TestLoss(t *testing.T) {
 // TestFixedLease: what ends by its own lease is released, not left to its TTL.
 // invariant: handoff-keeps-lease
 func TestFixedLease(t *testing.T) {
-	t.Run("ends at its deadline and is released", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		next := a.lock()
-		a.expect(Acquire).answer()
-		w.after(95 * time.Millisecond)
-		c.wantEnd(Lost)
-		a.expect(Release).answer()
-		w.want(w.redis.owner(stock) == "", "a free name before the TTL")
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("is not renewed", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
@@ -117,24 +78,6 @@ func TestFixedLease(t *testing.T) {
 }
 
 func TestMaxHold(t *testing.T) {
-	t.Run("ends a watched hold, and releases", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		a.cfg.MaxHold = 500 * time.Millisecond
-		c := a.lock()
-		next := a.lock()
-		a.expect(Acquire).answer()
-		w.after(400 * time.Millisecond)
-		a.expect(Renew).answer()
-		w.after(100*time.Millisecond - 1)
-		c.wantHolding()
-		w.after(1)
-		c.wantEnd(TooLong)
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("counts for each hold, not for the tenure", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
@@ -165,29 +108,6 @@ func TestMaxHold(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	t.Run("says that another owner has it, when that was the last answer", func(t *testing.T) {
-		w := newWorld(t)
-		w.redis.take(stock, "java:1", time.Minute)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
-		a.expect(Acquire).answer()
-		w.after(60 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
-	t.Run("says that one of this process has it", func(t *testing.T) {
-		w := newWorld(t)
-		a, _, _ := heldBy(w, 0)
-		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
-		w.after(60 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
-		w.settle()
-	})
 	for name, last := range map[string]struct {
 		fail func(*inFlightCommand)
 		why  Why
@@ -211,19 +131,4 @@ func TestTimeout(t *testing.T) {
 			w.settle()
 		})
 	}
-	t.Run("of one waiter leaves the others their places", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, first := heldBy(w, 1)
-		c := a.ask(stock, wants{wait: 5 * time.Millisecond})
-		last := a.lock()
-		w.after(20 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		holder.unlock()
-		a.settleAll()
-		first[0].wantAnswer(Granted)
-		first[0].unlock()
-		last.wantAnswer(Granted)
-		w.settle()
-	})
 }

@@ -81,22 +81,7 @@ func TestPermitTurnScenes(t *testing.T) {
 			answer held 5s                   -> subscribe redisson_sc:{stock}
 			message                          -> permit take 3 1s next 2 n 1
 			answer held 5s
-			message                          -> permit take 4 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 5 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 6 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 7 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 8 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 9 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 10 1s next 2 n 1
-			answer held 5s
-			message                          -> permit take 11 1s next 2 n 1
-			answer held 5s
+			in-vain 8 held 5s
 			message                          -> permit take 12 1s next 2 n 1
 			answer held 5s
 			link-up                          -> permit take 13 1s next 2 n 1

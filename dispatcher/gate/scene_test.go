@@ -370,6 +370,12 @@ func (s *scene) event(words []string) {
 			s.back(Answered, s.reply([]string{"held", rest[1]}), "")
 		}
 		s.out = nil
+	case "in-vain": // so many messages, each of which leads to a question that is answered so
+		for range s.number(rest[0]) {
+			s.step(func(m Machine, fx *Effects) { m.Message(s.now, oneMessage, fx) })
+			s.back(Answered, s.reply(rest[1:]), "")
+		}
+		s.out = nil
 	case "stall": // nobody is woken meanwhile
 		s.now += s.duration(rest[0])
 	case "alarm": // how long it takes until it is woken

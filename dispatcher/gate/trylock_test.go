@@ -10,52 +10,6 @@ import (
 // TestTryLock: it asks once, waits for nobody and takes no handoff.
 // invariant: trylock-takes-no-handoff
 func TestTryLock(t *testing.T) {
-	t.Run("of a free name is granted by the answer", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.tryLock()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("is refused at once while somebody of the process holds", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		c := a.tryLock()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == holder.hold.Deadline()-a.now(), "the holder's lease as TTL; it is %v", c.out.TTL)
-		a.silent()
-		w.settle()
-	})
-	t.Run("is refused at once while others of the process wait", func(t *testing.T) {
-		w := newWorld(t)
-		a, _ := refused(w)
-		c := a.tryLock()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == time.Minute, "the owner's lease as TTL; it is %v", c.out.TTL)
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
-	t.Run("is refused by the answer, and does not subscribe", func(t *testing.T) {
-		w := newWorld(t)
-		w.redis.take(stock, "java:1", time.Second)
-		a := w.newProcess("A")
-		c := a.tryLock()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == time.Second, "the owner's lease as TTL; it is %v", c.out.TTL)
-		w.want(len(a.wishes) == 0 && len(a.entries) == 0, "nothing left")
-		w.settle()
-	})
-	t.Run("one gets the name, the others of the same moment do not", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		first, second := a.tryLock(), a.tryLock()
-		a.expect(Acquire).answer()
-		first.wantAnswer(Granted)
-		second.wantAnswer(Taken)
-		w.settle()
-	})
 	t.Run("whose grant comes too late for it leaves the name to those who wait", func(t *testing.T) {
 		w := newWorld(t)
 		a := w.newProcess("A")
@@ -124,14 +78,6 @@ func TestTryLock(t *testing.T) {
 		late.wantAnswer(Taken)
 		once.unlock()
 		waits.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("with an owner re-enters", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		a.ask(stock, wants{owner: 7})
-		a.expect(Acquire).answer()
-		a.ask(stock, wants{owner: 7, try: true}).wantAnswer(Granted)
 		w.settle()
 	})
 	t.Run("with an owner hears that the tenure it needed more of has ended", func(t *testing.T) {

@@ -30,17 +30,6 @@ func listeningTo(w *world) (*process, *caller) {
 }
 
 func TestRefusal(t *testing.T) {
-	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := refused(w)
-		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{scripts.Inbox(scripts.LockChannel(stock), "A"), true}, "one subscription; %v", a.wishes)
-		a.silent()
-		w.redis.free(stock, "java:1") // nobody hears it
-		a.subscribe()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("subscribes once for all who wait", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
@@ -88,19 +77,6 @@ func TestRefusal(t *testing.T) {
 		w.redis.free(stock, "java:1")
 		w.settle()
 	})
-	t.Run("a message during the question makes the refusal ask at once", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		w.after(a.cfg.PollCap)
-		ask := a.expect(Acquire)
-		ask.run()
-		w.redis.free(stock, "java:1")
-		a.listen()
-		ask.answer()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("so does a subscription confirmed during it", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := refused(w)
@@ -125,18 +101,6 @@ func TestRefusal(t *testing.T) {
 		c.wantAnswer(Granted)
 		w.settle()
 	})
-	t.Run("one who may not listen is told", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := refused(w)
-		for _, wish := range a.wishes { // the inbox, then the name's channel
-			a.subscribed(wish.channel, "NOPERM No permissions to access a channel")
-		}
-		a.subscribed(stockChannel, "NOPERM No permissions to access a channel")
-		a.wishes = nil
-		c.wantAnswer(Refused)
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
 	t.Run("says that the name was free when its message came before anybody waited", func(t *testing.T) {
 		w := newWorld(t)
 		a, c := listeningTo(w)
@@ -147,19 +111,6 @@ func TestRefusal(t *testing.T) {
 		next := a.lock()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("a caller who comes when nobody waits asks at once", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		c.cancel()
-		a.expect(Release).answer()
-		w.after(100 * time.Millisecond)
-		next := a.lock()
-		a.expect(Acquire).answer()
-		next.wantWaiting()
-		a.silent()
-		w.redis.free(stock, "java:1")
 		w.settle()
 	})
 }
@@ -207,21 +158,6 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.settle()
 		})
 	}
-	t.Run("and is used by who comes meanwhile", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		c.cancel()
-		next := a.lock()
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		w.after(lingerTime)
-		w.want(len(a.wishes) == 0, "no change of the subscription; %v", a.wishes)
-		w.redis.free(stock, "java:1")
-		a.listen()
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
-	})
 	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
 		w := newWorld(t)
 		a, _ := refused(w)
