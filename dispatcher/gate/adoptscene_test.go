@@ -253,19 +253,14 @@ func TestAdoptScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; adopt 2 java:1 1s
 			answer not-mine                  -> b: lost; acquire 3 1s
 			answer 1                         -> c: granted until 990ms`,
-		"what this engine is detaching": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"what this engine is detaching": detaching + `
 			b locks adopts u:1:detached
 			lost
 			c locks
 			after 20ms                       -> (17ms) detach 1 5s
 			answer 0                         -> a ok: granted; adopt 2 u:1:detached 1s
 			answer 1                         -> b: granted until 1.01s`,
-		"a hold of ours ends first, as by force": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"a hold of ours ends first, as by force": leastTime + `
 			after 100ms
 			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
 			answer 1                         -> b: granted until 1.09s; release 1
@@ -482,9 +477,7 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> fair release 2
 			answer 0                         -> b ok: granted`,
-		"fair, somebody waits": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"fair, somebody waits": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
 			b locks adopts java:1            -> adopt 2 java:1 1s

@@ -5,6 +5,13 @@ import (
 	"testing"
 )
 
+// B has been refused, and asks in line.
+const inLine = `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002`
+
 // B has been refused and stands in line.
 const claimed = `
 			codes
@@ -57,11 +64,7 @@ func TestClaimScenes(t *testing.T) {
 			answer joins 2s
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
-		"a code that comes before the answer of the question that left its place": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"a code that comes before the answer of the question that left its place": inLine + `
 			given 2
 			answer joins 2s                  -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -89,11 +92,7 @@ func TestClaimScenes(t *testing.T) {
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			given 2
 			answer given 1`,
-		"a place whose acquire got no answer before is given up at once": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"a place whose acquire got no answer before is given up at once": inLine + `
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
 			answer stands 2s                 -> release from line 2 n 1002
@@ -215,14 +214,6 @@ func TestClaimScenes(t *testing.T) {
 			c unlocks                        -> release 2
 			not-sent
 			after 10s                        -> (95ms) c ok: doubtful; (1s) release 2; unsubscribe redisson_lock__channel:{stock}:wheellock:u`,
-		"a place of which a later question got no answer is given up at once": claimed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
-			answer stands 2s                 -> release from line 2 n 1002
-			given 2
-			answer not-mine                  -> acquire in line 3 3s n 1003
-			answer joins 2s`,
 		"a code that comes while somebody else is forced off": claimed + `
 			force x:9 0                      -> release 0 x:9
 			given 2

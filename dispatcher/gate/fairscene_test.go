@@ -2,6 +2,11 @@ package gate
 
 import "testing"
 
+// A waits in the queue of a fair lock, and listens.
+const fairWaiting = `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1`
+
 // A has a fair lock, and B stands in its queue.
 const fairHeld = `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
@@ -11,9 +16,7 @@ const fairHeld = `
 
 func TestFairScenes(t *testing.T) {
 	for name, text := range map[string]string{
-		"a place in the queue, the turn, and the end": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place in the queue, the turn, and the end": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
 			after 200ms                      -> (173ms) fair ask 1 OLD 1s
@@ -123,9 +126,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0                         -> fair ask 1 OLD 1s
 			answer held 5s                   -> fair leave 4 n 1
 			answer 0`,
-		"a place that was not given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place that was not given up": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			lost
 			after 20ms                       -> (17ms) fair leave 1 n 1
@@ -141,9 +142,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0
 			after 5s
 			idle                             -> true`,
-		"a place that is never given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place that is never given up": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			denied NOPERM
 			after 290s                       -> (1s) fair leave 1 n 1
@@ -280,9 +279,7 @@ func TestFairScenes(t *testing.T) {
 			after 40ms
 			answer 0                         -> fair ask 4 NEW 1s next 4 n 1
 			answer 1                         -> b: granted until 1.05s`,
-		"who has lost its place joins at once beside who has taken the place of another owner": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"who has lost its place joins at once beside who has taken the place of another owner": fairWaiting + `
 			b locks                          -> fair ask 1 OLD 1s next 2 n 1
 			alone 1                          -> fair release 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer 1                         -> fair leave 1 n 2
@@ -417,9 +414,7 @@ func TestFairScenes(t *testing.T) {
 			answer held 5s                   -> fair leave 2 n 1
 			answer 0                         -> fair ask 1 OLD 1s
 			answer held 5s`,
-		"pauses of leaving begin anew": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"pauses of leaving begin anew": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer fault 1
 			after 20ms                       -> (17ms) fair leave 1 n 1
@@ -475,9 +470,7 @@ func TestFairScenes(t *testing.T) {
 			stall 2s
 			message                          -> a ends: lost; fair ask 2 OLD 1s
 			answer 0                         -> subscribe redisson_lock__channel:{stock}:u:2`,
-		"a place is not forgotten while Redis cannot be reached": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place is not forgotten while Redis cannot be reached": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			not-sent
 			after 301s                       -> (1s) fair leave 1 n 1

@@ -113,11 +113,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			again OOM
 			after 10s
 			idle                             -> true`,
-		"an owner id that nobody wants is released although the last question did nothing": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an owner id that nobody wants is released although the last question did nothing": inLine + `
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last doubtful

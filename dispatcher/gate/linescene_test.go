@@ -195,11 +195,7 @@ func TestLineScenes(t *testing.T) {
 		"a closed engine leaves the line": claimed + `
 			close                            -> b: closed; release from line 2 n 1002
 			answer not-mine`,
-		"an acquire without an answer that nobody waits for any more leaves the line": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an acquire without an answer that nobody waits for any more leaves the line": inLine + `
 			lost
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release from line 2 n 1002
@@ -216,11 +212,7 @@ func TestLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line": claimed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
-		"an owner that is freed by force before the answer by which it stands in line": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an owner that is freed by force before the answer by which it stands in line": inLine + `
 			force u:2 2
 			answer joins 2s                  -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,

@@ -92,19 +92,6 @@ func TestRWGiftScenes(t *testing.T) {
 			d locks
 			b unlocks                        -> downgrade 2 3s
 			answer 0                         -> b ok: granted; d: granted until 2.97s, handed on`,
-		"a writer with a fixed lease is only woken": `
-			codes
-			b locks write lease 10s          -> acquire write 1 10s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 10s n -1002
-			answer joins 2s
-			told 0                           -> acquire write in line 2 10s n -1002
-			answer 1                         -> b: granted until 9.9s`,
-		"a writer with a least time is only woken": `
-			codes
-			b locks write least 1s           -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n -1002`,
 		"a lock that was given to a place that is being given up": writerClaimed + `
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
@@ -116,13 +103,6 @@ func TestRWGiftScenes(t *testing.T) {
 			after 50ms                       -> renew write 2 3s
 			answer not-mine                  -> b ends: lost
 			c locks write                    -> acquire write in line 3 3s n 1003`,
-		"a turn of writers ends when engines stand in line": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
-			c locks write
-			stall 11ms
-			b unlocks                        -> b ok: granted; confirm write 2 3s
-			answer waiting 0 1               -> release write 2
-			answer given 0                   -> acquire write in line 3 3s n 1003`,
 		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks
@@ -326,19 +306,6 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 0 1               -> b ok: granted
 			after 17ms
 			after 1ms                        -> acquire read 3 3s n -1003`,
-		"an inbox that is refused to a writer": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 3s
-			answer held 2s
-			message                          -> acquire write 3 3s
-			answer 1                         -> b: granted until 2.97s
-			b unlocks                        -> release write 3
-			answer 0                         -> b ok: granted
-			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}
-			idle                             -> true`,
 		"an inbox that is refused to readers": `
 			codes
 			a locks                          -> acquire read 1 3s
@@ -366,14 +333,6 @@ func TestRWLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
 			force u:2 2                      -> release read from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire read 3 3s n -1003`,
-		"an owner that is freed by force before the answer by which it stands in line": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			force u:2:write 2
-			answer joins 2s                  -> release write from line 2 u:2:write n 1002
-			answer not-mine                  -> force ok: lost; acquire write in line 3 3s n 1003`,
 		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
 			force u:2 2                      -> release read 2 u:2
 			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
@@ -536,15 +495,6 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read from line 2 n 1002
 			not-sent
 			idle                             -> true`,
-		"a release of a place that failed has its pause, whatever is said": writerClaimed + `
-			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
-			again OOM                        -> acquire read 3 3s n -1003
-			answer joins 2s
-			given 2                          -> acquire read 3 3s n -1003
-			answer stands 2s
-			after 20ms                       -> (17ms) release write from line 2 n 1002
-			answer 0                         -> acquire read 3 3s n -1003`,
 	} {
 		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
 	}
