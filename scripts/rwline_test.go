@@ -819,23 +819,7 @@ func TestAReaderThatLeavesTheLockToAnOutsiderTellsTheFirst(t *testing.T) {
 // invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
 func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 	b := realBox(t)
-	for _, of := range []struct {
-		command, answer, how string // of which Redis answers this
-		reply, heard         string // 77: it has the lock
-	}{
-		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "0"},
-		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "0"},
-		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
-		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", ""},
-		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "0"},
-		{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
-		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, "77"},
-		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", ""},
-		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
-		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, "77"},
-		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), ""},
-		{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "1"},
-	} {
+	for _, of := range refusedGifts {
 		check := func(b *box, reply string, says func(string)) {
 			b.Helper()
 			b.want(reply, of.reply, "the release")
