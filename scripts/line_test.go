@@ -310,8 +310,7 @@ func TestLine(t *testing.T) {
 			b.want(b.said(channel, all), "0", "the channel")
 			b.wantLine(place(bob, 1))
 		})
-		t.Run("many names", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "many names", func(t *testing.T, b *box) {
 			keys := []string{one, scripts.LineKey(one), two, scripts.LineKey(two), three, scripts.LineKey(three)}
 			for i, name := range []string{one, two, three} {
 				b.must("HSET", name, fmt.Sprint(ann, ":", i), "1")
@@ -372,8 +371,7 @@ func TestTurnsOfALine(t *testing.T) {
 		"the last of a long turn":                  {1659, true, true},
 		"none when the long turn is over":          {1660, true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, name, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			listeners, freed := 0, func() string { return "" }
@@ -430,8 +428,7 @@ var refusedGifts = []struct {
 func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
 	for _, of := range refusedGifts {
-		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, of.how+", "+of.command+" answers "+of.answer, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.asks(bob, 1, secret)
@@ -445,8 +442,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), of.heard, "the inbox")
 		})
 	}
-	t.Run("TIME revoked", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "TIME revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
 		b.asks(bob, 1, secret)
@@ -456,8 +452,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
 	})
-	t.Run("PUBSUB revoked", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "PUBSUB revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 		b.asks(bob, 1, secret) // and is dead
@@ -468,8 +463,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0", "the inbox")
 		b.wantLine(cid + ":1 77")
 	})
-	t.Run("an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		b.asks(bob, 1, secret)
@@ -478,8 +472,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
 		b.wantLine(bob + ":1 77")
 	})
-	t.Run("whoever asks without PUBSUB leaves the places before it", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "whoever asks without PUBSUB leaves the places before it", func(t *testing.T, b *box) {
 		standing(old+":1", "1")(b)
 		b.asks(bob, 1, secret)
 		b.asks(cid, 1, secret)
@@ -503,8 +496,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		"by SSUBSCRIBE, without SPUBLISH": {false, true, "-spublish", false},
 		"both ways, without either":       {true, true, "-publish -spublish", false},
 	} {
-		t.Run("an engine listens "+name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "an engine listens "+name, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			inbox := scripts.Inbox(scripts.LockChannel(one), bob)
 			var heard, sharded <-chan string
@@ -544,8 +536,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		})
 	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
-		t.Run("a place while "+command+" is refused", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a place while "+command+" is refused", func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			ask := answering(scripts.AcquireInLine, command, refusal(scripts.NoPerm))
 			reply := scripts.Reply(number(t, b.eval(ask, lineNames, 0, 64, 0, "PUBLISH", bob+":1", 30_000, secret)))

@@ -6,18 +6,15 @@ import (
 )
 
 func TestForce(t *testing.T) {
-	t.Run("of our own on its way out is told that it went by itself", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "of our own on its way out is told that it went by itself", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		forced := a.force(stock)
 		a.expect(Release).answer()
 		a.expect(Release).answer()
 		forced.want(Lost)
-		w.settle()
 	})
-	t.Run("of a ghost is told what became of it, and the ghost is released once more in its time", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "of a ghost is told what became of it, and the ghost is released once more in its time", func(w *world) {
 		a, c, ask := uncertain(w, false)
 		w.after(retryPause)
 		a.expect(Acquire).answer()
@@ -30,11 +27,8 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		w.after(LateWindow + time.Second)
 		a.expect(Release).answer()
-		w.settle()
 	})
-	t.Run("comes before the next question", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "comes before the next question", func(w *world, a *process) {
 		w.redis.take(stock, "java:1", time.Minute)
 		forced := a.force(stock)
 		c := a.lock()
@@ -42,6 +36,5 @@ func TestForce(t *testing.T) {
 		forced.want(Granted)
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
 }

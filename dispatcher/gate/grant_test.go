@@ -9,9 +9,7 @@ import (
 
 // invariant: released-owner-is-dead
 func TestGrant(t *testing.T) {
-	t.Run("that is read after its own deadline is not handed out", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "that is read after its own deadline is not handed out", func(w *world, a *process) {
 		c := a.lock()
 		ask := a.expect(Acquire)
 		ask.run()
@@ -24,19 +22,13 @@ func TestGrant(t *testing.T) {
 		w.want(a.await(Acquire).ID != ask.ID, "a fresh one to be asked for")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("a key of another kind is told as such", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a key of another kind is told as such", func(w *world, a *process) {
 		c := a.lock()
 		a.expect(Acquire).fail(17)
 		c.wantAnswer(Foreign)
-		w.settle()
 	})
-	t.Run("a fault that passes keeps those waiting who wait", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a fault that passes keeps those waiting who wait", func(w *world, a *process) {
 		c := a.lock()
 		a.expect(Acquire).again()
 		for _, f := range []scripts.Fault{scripts.ReadOnly, scripts.OutOfMem, scripts.Misconf, scripts.NoReplicas, scripts.Moving} {
@@ -45,11 +37,8 @@ func TestGrant(t *testing.T) {
 		}
 		a.await(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("with the link down waits for the link", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "with the link down waits for the link", func(w *world, a *process) {
 		c := a.lock()
 		a.expect(Acquire).notSent()
 		w.after(100 * time.Millisecond)
@@ -57,7 +46,6 @@ func TestGrant(t *testing.T) {
 		a.linkUp()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
 }
 

@@ -63,8 +63,7 @@ func TestUncertainAcquire(t *testing.T) {
 			}
 		})
 	}
-	t.Run("that was refused meanwhile is over, but for the copy that may still arrive", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that was refused meanwhile is over, but for the copy that may still arrive", func(w *world) {
 		a, c, ask := uncertain(w, false)
 		w.redis.take(stock, "java:1", 100*time.Millisecond)
 		w.after(retryPause)
@@ -78,10 +77,8 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("is not settled by an answer to what left before its copy can have arrived", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is not settled by an answer to what left before its copy can have arrived", func(w *world) {
 		a, c, ask := uncertain(w, false)
 		w.after(retryPause)
 		a.expect(Acquire).answer()
@@ -99,10 +96,8 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("leaves a ghost that is given up when its lease has run out", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "leaves a ghost that is given up when its lease has run out", func(w *world) {
 		a, c, _ := uncertain(w, false)
 		w.after(retryPause)
 		a.expect(Acquire).answer()
@@ -119,7 +114,6 @@ func TestUncertainAcquire(t *testing.T) {
 		}
 		w.want(len(a.entries) == 0, "no machine left")
 		w.want(w.now < a.cfg.Lease+10*time.Second, "about a lease; it took %v", w.now)
-		w.settle()
 	})
 }
 
@@ -130,17 +124,14 @@ func TestUncertainRelease(t *testing.T) {
 		holder.unlock()
 		return a, holder, a.expect(Release)
 	}
-	t.Run("first sent after the deadline is not: the lease was lost", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "first sent after the deadline is not: the lease was lost", func(w *world) {
 		a, holder, release := held(w)
 		w.pass(a.cfg.Lease)
 		release.lose()
 		holder.released.want(Doubtful)
 		w.after(2 * a.cfg.Lease)
-		w.settle()
 	})
-	t.Run("that was never sent before the key went is a loss", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that was never sent before the key went is a loss", func(w *world) {
 		w.lossy = true
 		a, holder, release := held(w)
 		release.notSent()
@@ -148,10 +139,8 @@ func TestUncertainRelease(t *testing.T) {
 		a.linkUp()
 		a.expect(Release).answer()
 		holder.released.want(Lost)
-		w.settle()
 	})
-	t.Run("is given up when the lease has surely run out, and the next question is asked", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is given up when the lease has surely run out, and the next question is asked", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		next := a.lock()
@@ -164,15 +153,12 @@ func TestUncertainRelease(t *testing.T) {
 		w.want(w.redis.owner(stock) == "", "the key to have run out")
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("that may not publish has freed the name", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that may not publish has freed the name", func(w *world) {
 		_, holder, release := held(w)
 		release.run()
 		release.Reply = scripts.PublishDenied
 		release.answer()
 		holder.released.want(Granted)
-		w.settle()
 	})
 }

@@ -30,8 +30,7 @@ func listeningTo(w *world) (*process, *caller) {
 }
 
 func TestRefusal(t *testing.T) {
-	t.Run("subscribes once for all who wait", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "subscribes once for all who wait", func(w *world) {
 		a, _ := refused(w)
 		a.lock()
 		for range 2 {
@@ -40,10 +39,8 @@ func TestRefusal(t *testing.T) {
 		}
 		w.want(len(a.wishes) == 0, "no more subscriptions; %v", a.wishes)
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
-	t.Run("sleeps until a message", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "sleeps until a message", func(w *world) {
 		a, c := listeningTo(w)
 		w.after(time.Second)
 		a.silent()
@@ -51,10 +48,8 @@ func TestRefusal(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("or until the owner's lease has run out, and one millisecond", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "or until the owner's lease has run out, and one millisecond", func(w *world) {
 		w.redis.take(stock, "java:1", 100*time.Millisecond)
 		a := w.newProcess("A")
 		c := a.lock()
@@ -66,19 +61,15 @@ func TestRefusal(t *testing.T) {
 		w.after(time.Millisecond)
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("or until the poll cap, with jitter", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "or until the poll cap, with jitter", func(w *world) {
 		a, _ := listeningTo(w)
 		w.after(a.cfg.PollCap * 3 / 4)
 		w.after(a.cfg.PollCap / 4)
 		a.expect(Acquire).answer()
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
-	t.Run("so does a subscription confirmed during it", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "so does a subscription confirmed during it", func(w *world) {
 		a, c := refused(w)
 		w.after(a.cfg.PollCap)
 		ask := a.expect(Acquire)
@@ -88,10 +79,8 @@ func TestRefusal(t *testing.T) {
 		ask.answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("and a reconnected subscription", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "and a reconnected subscription", func(w *world) {
 		a, c := listeningTo(w)
 		w.redis.unsubscribe(stockChannel, a)
 		w.redis.free(stock, "java:1")
@@ -99,10 +88,8 @@ func TestRefusal(t *testing.T) {
 		a.subscribed(stockChannel, "")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("says that the name was free when its message came before anybody waited", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "says that the name was free when its message came before anybody waited", func(w *world) {
 		a, c := listeningTo(w)
 		c.cancel() // the subscription lingers
 		a.expect(Release).answer()
@@ -111,7 +98,6 @@ func TestRefusal(t *testing.T) {
 		next := a.lock()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
 }
 
@@ -145,8 +131,7 @@ func TestSubscriptionLingers(t *testing.T) {
 			a.listen()
 		},
 	} {
-		t.Run(name+", then ends", func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, name+", then ends", func(w *world) {
 			a, c := listeningTo(w)
 			leave(a, c)
 			w.after(lingerTime - time.Millisecond)
@@ -155,11 +140,9 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.want(len(a.wishes) == 2 && !a.wishes[0].on && !a.wishes[1].on, "not listening any more; %v", a.wishes)
 			w.want(len(a.entries) == 0, "no machine left")
 			w.redis.free(stock, "java:1")
-			w.settle()
 		})
 	}
-	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a confirmation that comes after its end changes nothing", func(w *world) {
 		a, _ := refused(w)
 		entry := a.entries[stock]
 		a.close()
@@ -168,6 +151,5 @@ func TestSubscriptionLingers(t *testing.T) {
 		w.redis.unsubscribe(scripts.Inbox(scripts.LockChannel(stock), "A"), a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
 }
