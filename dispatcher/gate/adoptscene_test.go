@@ -11,7 +11,7 @@ const adoptedHold = `
 
 // invariant: detached-name-stays
 func TestAdoptScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"adopted, held and freed": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			answer 1                         -> a: granted until 990ms
@@ -428,9 +428,7 @@ func TestAdoptScenes(t *testing.T) {
 			after 500ms                      -> (495ms) a ends: lost; release 1
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 func TestAdoptScenesOfOtherKinds(t *testing.T) {
@@ -458,7 +456,7 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			b detaches 5s                    -> detach 2 5s
 			answer 0                         -> b ok: granted`)
 	})
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"fair": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			answer 1                         -> a: granted until 990ms
@@ -517,7 +515,5 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			b unlocks                        -> detach 2 5s
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

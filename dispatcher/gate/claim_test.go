@@ -22,7 +22,7 @@ const claimed = `
 
 // invariant: claim-counts-from-its-acquire, detached-name-stays
 func TestClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": claimed + `
 			stall 700ms
 			given 2                          -> b: granted until 1.98s
@@ -282,9 +282,7 @@ func TestClaimScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s
 			b unlocks                        -> release 2
 			c times-out                      -> c: timed out, last taken for 2s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 // B has been refused a fenced mutex and stands in line.
@@ -297,7 +295,7 @@ const fencedClaimed = `
 
 // invariant: claim-counts-from-its-acquire, tokens-grow
 func TestFencedClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FencedKind, map[string]string{
 		"a lock that is given is asked for at once, for its tokens": fencedClaimed + `
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 5063                      -> b: granted until 2.97s, token 5000
@@ -329,9 +327,7 @@ func TestFencedClaimScenes(t *testing.T) {
 			told -5063 1001                  -> acquire in line 2 3s n 1002
 			again OOM
 			b waits-no-longer                -> b: gave up, last refused for now "OOM"; release from line 2 n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
-	}
+	})
 }
 
 // inVain are so many questions after which the place stands.

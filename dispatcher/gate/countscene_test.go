@@ -17,7 +17,7 @@ const waitsForFive = `
 			answer 0                         -> subscribe redisson_sc:{stock}`
 
 func TestSemaphoreScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SemaphoreKind, map[string]string{
 		"one question is for all who wait, in runs of those who want as much": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 2
@@ -454,13 +454,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			b locks                          -> take 2 1x1,
 			a returns
 			answer 0                         -> b: granted; give 3 n 1`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 func TestLatchScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, LatchKind, map[string]string{
 		"all are let through when the count is 0": `
 			a locks                          -> look 1
 			b locks
@@ -520,7 +518,5 @@ func TestLatchScenes(t *testing.T) {
 			answer 1                         -> z ok: granted 1; delete count 4
 			answer 1                         -> p ok: granted 1
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, LatchKind, text) })
-	}
+	})
 }

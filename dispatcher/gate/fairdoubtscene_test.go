@@ -4,7 +4,7 @@ import "testing"
 
 // What is left of a fair lock when an answer is lost: a copy of the command may still take the lock, or bring a place back.
 func TestFairDoubtScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a release goes on for as long as a lost question may take the lock": `
 			a locks lease 100ms              -> fair ask 1 NEW 100ms next 1 n 1
 			lost
@@ -90,7 +90,5 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer 0                         -> fair leave 17 n 4
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

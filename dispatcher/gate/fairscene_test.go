@@ -15,7 +15,7 @@ const fairHeld = `
 			answer held 1s`
 
 func TestFairScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a place in the queue, the turn, and the end": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
@@ -523,9 +523,7 @@ func TestFairScenes(t *testing.T) {
 			a unlocks                        -> fair release 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }
 
 // B stands in the queue of a fair lock, listens and has a claim.
@@ -538,7 +536,7 @@ const fairClaimed = `
 
 // invariant: claim-counts-from-its-acquire, fair-queue-order
 func TestFairClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": fairClaimed + `
 			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			after 50ms                       -> renew 1 3s
@@ -643,7 +641,5 @@ func TestFairClaimScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1 3s next 2
 			answer passed                    -> b ok: granted; c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

@@ -5,7 +5,7 @@ import "testing"
 // What a command may have given a key is noted for as long as the tenure lives, and for as long as nobody knows.
 // invariant: handoff-keeps-lease, released-owner-is-dead
 func TestLeaseScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a tenure that had a longer lease is not handed on after a shorter one was confirmed": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -102,7 +102,5 @@ func TestLeaseScenes(t *testing.T) {
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire 1 1s
 			a waits-no-longer                -> a: gave up, last down`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -19,7 +19,7 @@ const orphanedClaimed = orphaned + `
 // Places in line at which nobody waits any more.
 // invariant: released-owner-is-dead
 func TestLineOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a message may be for an orphan, which is released at once, and once more at its time": orphanedClaimed + `
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
@@ -137,7 +137,5 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer given 0                   -> force ok: granted; acquire in line 2 3s n 1002
 			answer leads 2s
 			message                          -> acquire in line 2 3s n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -14,7 +14,7 @@ const outside = `
 
 // invariant: claim-counts-from-its-acquire
 func TestLineScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"the first of the line listens to the channel while its owner is no engine": outside + `
 			message                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -226,7 +226,5 @@ func TestLineScenes(t *testing.T) {
 			told 7                           -> acquire in line 3 3s n 1003
 			answer stands 2s
 			after 20ms                       -> (17ms) release from line 2 n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

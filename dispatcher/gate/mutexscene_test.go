@@ -26,7 +26,7 @@ const leftToOthers = `
 			a unlocks                        -> release 4`
 
 func TestMutexScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a lock is taken, renewed and freed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -891,13 +891,11 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted; acquire 2 1s
 			answer 1                         -> b: granted until 990ms`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 func TestSpinScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SpinKind, map[string]string{
 		"a waiter polls": `
 			a locks                          -> acquire 1 1s
 			answer held 5s
@@ -1078,13 +1076,11 @@ func TestSpinScenes(t *testing.T) {
 			close                            -> f ends: closed; release quietly 2
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SpinKind, text) })
-	}
+	})
 }
 
 func TestFencedScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FencedKind, map[string]string{
 		"each grant has the next token of the block": `
 			a locks owner 7                  -> acquire fenced 1 1s
 			b locks
@@ -1107,7 +1103,5 @@ func TestFencedScenes(t *testing.T) {
 			answer 1000                      -> a: is not there; b: granted until 990ms, token 937
 			b unlocks                        -> release 1
 			answer 0                         -> b ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
-	}
+	})
 }

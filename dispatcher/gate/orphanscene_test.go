@@ -4,7 +4,7 @@ import "testing"
 
 // Owner ids that may appear in Redis although nobody wants them are released beside all else.
 func TestOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"the release of an orphan says nothing of the tenure that ends meanwhile": adoptedHold + `
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted
@@ -32,7 +32,5 @@ func TestOrphanScenes(t *testing.T) {
 			after 3s                         -> (2.23s) release 1
 			answer not-mine
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

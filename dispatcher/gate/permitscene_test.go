@@ -3,7 +3,7 @@ package gate
 import "testing"
 
 func TestPermitScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, PermitKind, map[string]string{
 		"permits are taken for the first, renewed and freed": `
 			a locks n 2                      -> permit take 1 1s n 2
 			b locks n 3
@@ -525,7 +525,5 @@ func TestPermitScenes(t *testing.T) {
 			b locks                          -> permit take 2 1s n 1
 			a unlocks
 			end                              -> a ok: doubtful; b: closed`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
-	}
+	})
 }

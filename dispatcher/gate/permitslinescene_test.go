@@ -16,7 +16,7 @@ func TestPermitsLineScenes(t *testing.T) {
 			subscribed                       -> take 2 1x1, n 1
 			answer joins-as-first 0s`
 	)
-	for name, text := range map[string]string{
+	playScenes(t, SemaphoreKind, map[string]string{
 		"one that is called asks at once": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			answer 1                         -> a: granted
@@ -257,9 +257,7 @@ func TestPermitsLineScenes(t *testing.T) {
 			told 0                           -> take 3 1x2, n 1
 			answer 1                         -> a: granted; take 4 1x1, n 1
 			answer joins 0s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 // The same of permits that expire, where that differs.
@@ -271,7 +269,7 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			subscribed                       -> permit take 2 1s next 2 n 1
 			answer joins 5s`
 	)
-	for name, text := range map[string]string{
+	playScenes(t, PermitKind, map[string]string{
 		"one that is called asks at once": waiting + `
 			told 0                           -> permit take 3 1s next 2 n 1
 			answer 1                         -> a: granted until 990ms
@@ -345,7 +343,5 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			close                            -> a: closed; permit take 3 next 2
 			answer not-mine
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
-	}
+	})
 }

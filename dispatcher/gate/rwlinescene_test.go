@@ -53,7 +53,7 @@ const readersClaimed = `
 // A writer that is given the lock.
 // invariant: claim-counts-from-its-acquire
 func TestRWGiftScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a writer is given the lock by its code": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			after 50ms                       -> renew write 2 3s
@@ -113,15 +113,13 @@ func TestRWGiftScenes(t *testing.T) {
 		"a message on the channel has a lock that was given looked for": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			message                          -> renew write 2 3s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 // Readers and writers in line, who are told when to ask.
 // invariant: released-owner-is-dead
 func TestRWLineScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers are told, and come in together": readerClaimed + `
 			c locks
 			told 0                           -> acquire read 2 3s n -1002
@@ -338,15 +336,13 @@ func TestRWLineScenes(t *testing.T) {
 			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
 			answer stands 2s
 			given 2                          -> b: granted until 1.98s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 // Acquires in line that got no answer. Their owner ids may have a place then, or get one later.
 // invariant: released-owner-is-dead, claim-counts-from-its-acquire
 func TestRWLineOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerClaimed + `
 			told 0                           -> acquire write in line 2 3s n 1002
 			lost
@@ -495,7 +491,5 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read from line 2 n 1002
 			not-sent
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

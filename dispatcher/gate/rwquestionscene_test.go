@@ -4,7 +4,7 @@ import "testing"
 
 // What a read-write lock asks for, when, and what the answer leaves behind.
 func TestRWQuestionScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers with fixed leases are asked for with the longest": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 500ms
@@ -86,7 +86,5 @@ func TestRWQuestionScenes(t *testing.T) {
 			denied NOPERM
 			after 1s                         -> release write 1
 			answer 0`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

@@ -17,7 +17,7 @@ const writerReads = `
 			b locks owner 7                  -> b: granted until 990ms, re-entered`
 
 func TestRWScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers share a tenure": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -951,7 +951,5 @@ func TestRWScenes(t *testing.T) {
 			answer 0
 			stall 8ms
 			caller3 unlocks                  -> caller4: granted until 996ms, handed on; caller3 ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

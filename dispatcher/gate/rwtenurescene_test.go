@@ -4,7 +4,7 @@ import "testing"
 
 // What a tenure of a read-write lock goes through until it is gone: re-entries, doubts, losses, and what may be left of it.
 func TestRWTenureScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a try hears how long those hold for whom readers stand back": readersOfTwoTurns + `
 			after 20ms
 			c locks try                      -> confirm read 2 1s
@@ -170,7 +170,5 @@ func TestRWTenureScenes(t *testing.T) {
 			f goes                           -> f: is not there
 			answer held 5s
 			b locks                          -> acquire read 7 1s yields to others than 0`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

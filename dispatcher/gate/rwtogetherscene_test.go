@@ -13,7 +13,7 @@ const readersOfTwoTurns = `
 // What two tenures of readers, or several holds of one tenure, are to each other.
 // invariant: readers-share-one-tenure, hold-within-tenure
 func TestRWTogetherScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"the machine is woken for the tenure that ends first": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -87,9 +87,7 @@ func TestRWTogetherScenes(t *testing.T) {
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire read 1 1s
 			a waits-no-longer                -> a: gave up, last down`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 func TestTheOldestOfTwoTenures(t *testing.T) {

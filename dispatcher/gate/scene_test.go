@@ -144,6 +144,13 @@ func (a *answered) Settle(out Outcome) bool {
 
 func (s *scene) say(format string, args ...any) { s.out = append(s.out, fmt.Sprintf(format, args...)) }
 
+// playScenes plays scenes by their names.
+func playScenes(t *testing.T, kind Kind, scenes map[string]string) {
+	for name, text := range scenes {
+		t.Run(name, func(t *testing.T) { playScene(t, kind, text) })
+	}
+}
+
 // playScene plays a scene.
 func playScene(t *testing.T, kind Kind, text string) {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 
 // What a name without owners takes for news, and when it believes a refusal.
 func TestSequencerScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SemaphoreKind, map[string]string{
 		"a release that nobody heard has no message that comes back": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 0                         -> x ok: granted; take 4 5x1, n 5
@@ -108,9 +108,7 @@ func TestSequencerScenes(t *testing.T) {
 			p changes add-permits 9
 			not-sent                         -> p ok: down
 			after 1s                         -> take 2 5x1,`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 // Permits that were freed and of which nobody heard.

@@ -15,7 +15,7 @@ const detaching = `
 
 // invariant: detached-name-stays
 func TestStayScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a least time of a grant in vain": leastTime + `
 			after 2ms
 			a returns                        -> release 1
@@ -262,7 +262,5 @@ func TestStayScenes(t *testing.T) {
 			b locks
 			link-up                          -> detach 1 5s
 			answer 0                         -> acquire 2 1s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
