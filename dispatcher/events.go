@@ -21,7 +21,7 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName:
+	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
 	case w.Try && l.nodes.nobodyKnows(e):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
