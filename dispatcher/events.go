@@ -87,7 +87,7 @@ func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 	switch {
 	case n.hold != nil:
 		return n.hold.Entry, 0
-	case l.closing:
+	case l.closing && n.ack != gate.InVain: // what nobody wants is still given back
 		return nil, gate.Closed
 	}
 	return l.gates.entry(n.name, n.kind)
