@@ -15,6 +15,7 @@ type Sequencer struct {
 	unsure   Time    // when the call was first sent without getting an answer; 0: it never was
 	denied   Time    // when the call was first refused, for a reason that may pass; 0: it never was
 	callAt   Time    // when the call, or the next change, may be sent
+	changed  bool    // the last call was for a change
 
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
@@ -91,7 +92,7 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
 	switch {
-	case s.changes.queue != nil:
+	case s.changes.queue != nil && !s.asksBetween(now):
 		if now >= s.callAt {
 			s.sendNew(s.changes.next(), fx)
 		}
@@ -105,6 +106,12 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 		s.cfg.Stats.Attempts.Inc()
 		s.sendNew(s.question(false), fx)
 	}
+}
+
+// asksBetween reports whether a question that is due leaves before the next change: changes without end must not keep waiters from asking. A
+// renewal goes first.
+func (s *Sequencer) asksBetween(now Time) bool {
+	return s.changed && s.contest.queue.head != nil && now >= max(s.callAt, s.contest.askTime(s.again)) && s.changes.queue[0].Op != PermitRenew
 }
 
 // ownChange is a change that no caller asked for, if one is due.
@@ -134,7 +141,7 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 	if c.Op == PermitTake && !c.leavesLine() { // its permits have numbers, too
 		s.cfg.LastID += uint64(c.Args.Take().N) - 1
 	}
-	s.call, s.unsure, s.denied = c, 0, 0
+	s.call, s.unsure, s.denied, s.changed = c, 0, 0, s.changes.n > 0
 	s.send(fx)
 }
 
