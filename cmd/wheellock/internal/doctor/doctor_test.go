@@ -88,6 +88,10 @@ func TestMemory(t *testing.T) {
 	server.MustDo("CONFIG", "SET", "maxmemory", strconv.FormatInt(info("used_memory")/2, 10))
 	cure(t, server, examined(t, server.URL()).want(t, "memory", Error, "are used", "locks"))
 	examined(t, server.URL()).wantHealthy(t)
+
+	// Redis makes room, and refuses no lock.
+	server.MustDo("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", strconv.FormatInt(info("used_memory")*100/95, 10))
+	examined(t, server.URL()).want(t, "eviction", Error, "allkeys-lru")
 }
 
 func TestWrites(t *testing.T) {
@@ -180,6 +184,9 @@ func TestRights(t *testing.T) {
 		if !strings.Contains(out, "could not look: eviction, memory, persistence, writes, replicas, clients\n") {
 			t.Error(out)
 		}
+	})
+	t.Run("the question that was refused is named", func(t *testing.T) {
+		examined(t, as(t, "~*", "&*", "+@all", "-script|load")).want(t, "clock", Unknown, "SCRIPT LOAD: NOPERM", "rights", "scripts", "latency", "locks")
 	})
 	t.Run("INFO without CONFIG", func(t *testing.T) {
 		r := examined(t, as(t, "~*", "&*", "+@all", "-config"))

@@ -42,13 +42,30 @@ func TestCluster(t *testing.T) {
 	examined(t, url).want(t, "channels", Note, "such as \"redisson_rwlock:{prices}\"")
 	listener.Close()
 
+	// A replica that may not take over does not fail.
+	mayTakeOver := func(may bool) {
+		cluster.Nodes[3].MustDo("CONFIG", "SET", "cluster-replica-no-failover", map[bool]string{true: "no", false: "yes"}[may])
+		redistest.Await(t, "all to hear of it", func() bool {
+			return !slices.ContainsFunc(cluster.Nodes, func(n *redistest.Server) bool {
+				return strings.Contains(n.MustDo("CLUSTER", "NODES").Text, "nofailover") == may
+			})
+		})
+	}
+	mayTakeOver(false)
+	r = examined(t, url)
+	r.want(t, "cluster", Warning, "has no replica that can take over")
+	if found := r.find("cluster"); len(found) != 1 {
+		t.Errorf("the replica works: %+v", found)
+	}
+	mayTakeOver(true)
+
 	// The replica of the last master ends: the cluster serves all hash slots, but would not without that master.
 	last := cluster.Nodes[len(cluster.Nodes)-1]
 	last.Kill()
 	redistest.Await(t, "the replica to fail", func() bool {
 		return strings.Contains(cluster.Nodes[0].MustDo("CLUSTER", "NODES").Text, "slave,fail ")
 	})
-	for words, server := range map[string]string{"this node fails": last.Addr(), "has no replica that works": cluster.Nodes[2].Addr()} {
+	for words, server := range map[string]string{"this node fails": last.Addr(), "has no replica that can take over": cluster.Nodes[2].Addr()} {
 		if f := examined(t, url).want(t, "cluster", Warning, words, "connection", "replicas", "locks"); f.Server != server {
 			t.Errorf("%s: at %s, want %s", words, f.Server, server)
 		}
@@ -143,6 +160,11 @@ func TestSentinels(t *testing.T) {
 		t.Errorf("the sentinel that is alone with its master: %+v", found)
 	}
 
+	// A server stands among the sentinels.
+	if f := examined(t, url+"&addr="+other.Addr()).want(t, "sentinels", Warning, "unknown command 'SENTINEL'"); !strings.Contains(f.Set[0], "no sentinel") {
+		t.Errorf("what to do about a server that is no sentinel: %q", f.Set)
+	}
+
 	s.Sentinels[0].MustDo("SENTINEL", "SET", redistest.MasterName, "down-after-milliseconds", "1000")
 	for _, sentinel := range s.Sentinels[1:] {
 		sentinel.Kill()
@@ -167,7 +189,7 @@ func TestClusterWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
 	out, _, exit := doctor(t, "redis://"+cluster.Nodes[0].Addr(), "--during", "10ms")
-	if exit != 1 || strings.Count(out, "no replica that works") != 1 || !strings.Contains(out, "\nwarning: cluster at each of 3 servers\n") {
+	if exit != 1 || strings.Count(out, "no replica that can take over") != 1 || !strings.Contains(out, "\nwarning: cluster at each of 3 servers\n") {
 		t.Errorf("exit %d, want one warning about the replicas of three masters:\n%s", exit, out)
 	}
 }
