@@ -31,7 +31,7 @@ var checks = []check{
 	{name: "cluster", asks: "`CLUSTER INFO`, `CLUSTER NODES`", finds: "hash slots that nobody serves, nodes that fail", all: cluster},
 	{name: "sentinels", asks: "`SENTINEL MASTER`, `SENTINEL CKQUORUM`", finds: "sentinels that are too few, disagree, or do not answer", all: sentinels},
 	{name: "pubsub", asks: "`SUBSCRIBE` and `PUBLISH`, or `SSUBSCRIBE` and `SPUBLISH`", finds: "messages that do not arrive, a proxy that hides subscribers", node: pubsub, masters: true},
-	{name: "channels", asks: "`PUBSUB CHANNELS`, in a cluster", finds: "subscribers of channels that engines do not publish on", node: channels},
+	{name: "channels", asks: "`PUBSUB CHANNELS` in a script, in a cluster", finds: "subscribers of channels that engines do not publish on", node: channels},
 	{name: "scripts", asks: "`SCRIPT LOAD`, `EVALSHA`, `INFO commandstats`", finds: "scripts that are forgotten, or were by SCRIPT FLUSH", node: scriptCache, masters: true},
 	{name: "slots", asks: "`EVAL` with keys of two hash slots", finds: "a cluster that shows itself as one server, a node that refuses keys which are not declared, or every script", node: slots, masters: true},
 	{name: "clock", asks: "`TIME`", finds: "steps of the server's clock, a difference to ours", node: clock, masters: true},

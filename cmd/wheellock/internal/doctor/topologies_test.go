@@ -40,6 +40,12 @@ func TestCluster(t *testing.T) {
 	examined(t, url).wantHealthy(t)
 	listener.Do("SUBSCRIBE", scripts.RWChannel("prices"))
 	examined(t, url).want(t, "channels", Note, "such as \"redisson_rwlock:{prices}\"")
+	many := []string{"SUBSCRIBE"} // more than a reply may have
+	for i := range 1 << 16 {
+		many = append(many, scripts.LockChannel(strconv.Itoa(i)))
+	}
+	listener.Do(many...)
+	examined(t, url).want(t, "channels", Note, "such as \"redisson_lock__channel:{")
 	listener.Close()
 
 	// A replica that may not take over does not fail.
@@ -96,7 +102,7 @@ func TestClusterInWhichEveryScriptFails(t *testing.T) {
 	if node.Do("EVAL", "return redis.call('PING')", "0").Err() == nil {
 		t.Skip("SKIPPED: this server goes on, and Valkey 9.1 would not. NOT PROVED: that a node on which every script fails is recognised.")
 	}
-	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "scripts", "clock", "latency")
+	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "channels", "scripts", "clock", "latency")
 }
 
 func TestClusterWithoutShardedChannels(t *testing.T) {
