@@ -117,7 +117,7 @@ func TestAccountOfNothing(t *testing.T) {
 	}
 	r.Table(&strings.Builder{}, 0)
 	f.EndedEarly = true
-	if r := c.Account(f); !r.OK {
+	if r := c.Account(f); !r.OK || r.Problems == nil {
 		t.Errorf("ended in the warm-up: problems %q, want none", r.Problems)
 	}
 }

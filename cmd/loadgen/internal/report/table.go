@@ -189,7 +189,7 @@ func (r *Result) costs(t *table) {
 				figures.Number(r.Redis.CheckCommands, "command"), figures.Shown(r.Redis.CheckShare, figures.Percent))
 		}
 	} else {
-		t.row("Redis", "n/a: the server does not tell what it did")
+		t.row("Redis", "n/a: what the server did is not known")
 	}
 	t.row("client", "%s CPU, %s allocations (%s) per pair", figures.Shown(r.Client.CPUPerPair, figures.Micros),
 		figures.Shown(r.Client.AllocsPerPair, figures.Three), figures.Shown(r.Client.BytesPerPair, figures.Bytes))
