@@ -91,9 +91,7 @@ func TestCluster(t *testing.T) {
 // On Valkey 9.1 a script in which one command has keys of two hash slots makes every later one fail. Elsewhere it does nothing.
 func TestClusterInWhichEveryScriptFails(t *testing.T) {
 	t.Parallel()
-	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)))
-	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	node := aloneInItsCluster(t)
 	healthy := examined(t, node.URL())
 	if f := healthy.find("slots"); len(f) != 1 || f[0].Severity != OK {
 		t.Errorf("before: %+v", f)
@@ -103,6 +101,25 @@ func TestClusterInWhichEveryScriptFails(t *testing.T) {
 		t.Skip("SKIPPED: this server goes on, and Valkey 9.1 would not. NOT PROVED: that a node on which every script fails is recognised.")
 	}
 	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "channels", "scripts", "clock", "latency")
+}
+
+func aloneInItsCluster(t *testing.T) *redistest.Server {
+	t.Helper()
+	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)))
+	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	return node
+}
+
+// What a script was refused is told without what the server adds about the script.
+func TestClusterWhoseChannelsMayNotBeListed(t *testing.T) {
+	t.Parallel()
+	node := aloneInItsCluster(t)
+	node.MustDo("ACL", "SETUSER", "limited", "on", ">password", "~*", "&*", "+@all", "-pubsub|channels")
+	f := examined(t, "redis://limited:password@"+node.Addr()).want(t, "channels", Unknown, "PUBSUB CHANNELS: ", "cluster")
+	if strings.Contains(f.Found, "user_script") {
+		t.Error(f.Found)
+	}
 }
 
 func TestClusterWithoutShardedChannels(t *testing.T) {
