@@ -160,6 +160,22 @@ func TestSentinels(t *testing.T) {
 	}
 	s.Nodes[1].MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
 
+	// The replica may not log in at its master any more.
+	link := func(state string) {
+		redistest.Await(t, "the link to the master to be "+state, func() bool {
+			return strings.Contains(s.Nodes[1].MustDo("INFO").Text, "master_link_status:"+state)
+		})
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "masterauth", "wrong")
+	s.Nodes[1].MustDo("CLIENT", "KILL", "TYPE", "master")
+	link("down")
+	if f := examined(t, url).want(t, "replicas", Warning, "its link to the master is down", "locks"); f.Server != s.Nodes[1].Addr() {
+		t.Errorf("the replica is cut off, and not %s", f.Server)
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "masterauth", "")
+	link("up")
+	redistest.Await(t, "the replica to count", func() bool { return strings.Contains(s.Nodes[0].MustDo("INFO").Text, "min_slaves_good_slaves:1") })
+
 	each("SET", redistest.MasterName, "quorum", "1")
 	f := examined(t, url).want(t, "sentinels", Note, "the quorum is 1")
 	each(strings.Fields(f.Set[0])[1:]...)
