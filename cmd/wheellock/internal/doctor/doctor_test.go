@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
@@ -388,6 +389,23 @@ func TestTLS(t *testing.T) {
 	_, addr := ca.Serve(cert, append(slices.Clone(keeps), "--requirepass", "secret")...)
 	examined(t, "rediss://:secret@"+addr, "--cacert", ca.Args(cert)[1]).wantHealthy(t)
 	examined(t, "rediss://:secret@"+addr).want(t, "connection", Error, "authority", "locks", "cluster")
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A report that cannot be written is a failure, whatever it says.
+func TestAReportThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // it forgets all locks in a restart: a warning
+	var complaints bytes.Buffer
+	c := Command()
+	exit := c.Execute(t.Context(), &cli.Env{Stdout: full{}, Stderr: &complaints}, []string{"--during", "10ms", server.URL()})
+	if exit != cli.ExitFailed || !strings.Contains(complaints.String(), "the output is not complete: no space left") {
+		t.Errorf("exit %d: %s", exit, complaints.String())
+	}
 }
 
 func TestUsage(t *testing.T) {
