@@ -28,6 +28,7 @@ func TestCluster(t *testing.T) {
 	url := "redis://" + cluster.Nodes[0].Addr()
 	r := examined(t, url)
 	r.wantHealthy(t)
+	examined(t, url, "--prefix", "{app}:").wantHealthy(t) // all names are in one hash slot
 	if len(r.find("version")) != 6 || len(r.find("pubsub")) != 3 {
 		t.Errorf("%d servers and %d masters were looked at", len(r.find("version")), len(r.find("pubsub")))
 	}
