@@ -9,12 +9,14 @@ import (
 
 // replicas judges what a master does without its replicas, and whether a replica has what its master has.
 func replicas(n *node) []Finding {
-	if n.replica {
+	switch slave := n.text("role") == "slave"; {
+	case slave && n.replica:
 		return link(n)
-	}
-	if n.text("role") == "slave" {
+	case slave:
 		return found(Error, "this is a replica of "+n.text("master_host")+":"+n.text("master_port"), "A replica takes no writes: no lock can be taken here.",
 			"name the master in the URL, or the sentinels with master_set=, or nodes of the cluster")
+	case n.replica: // a master without hash slots, or one that has just taken over
+		return nil
 	}
 	connected, needed := n.number("connected_slaves"), n.configured("min-replicas-to-write")
 	lag := time.Duration(n.configured("min-replicas-max-lag")) * time.Second
