@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -404,6 +406,19 @@ func TestAReportThatIsNotWritten(t *testing.T) {
 	c := Command()
 	exit := c.Execute(t.Context(), &cli.Env{Stdout: full{}, Stderr: &complaints}, []string{"--during", "10ms", server.URL()})
 	if exit != cli.ExitFailed || !strings.Contains(complaints.String(), "the output is not complete: no space left") {
+		t.Errorf("exit %d: %s", exit, complaints.String())
+	}
+}
+
+// Who ends doctor is told why it ended.
+func TestDoctorIsEnded(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupt signal received"))
+	var complaints bytes.Buffer
+	c := Command()
+	exit := c.Execute(ctx, &cli.Env{Stdout: io.Discard, Stderr: &complaints}, []string{redistest.Start(t).URL()})
+	if exit != cli.ExitFailed || complaints.String() != "wheellock doctor: interrupt signal received\n" {
 		t.Errorf("exit %d: %s", exit, complaints.String())
 	}
 }
