@@ -10,11 +10,10 @@ type Sequencer struct {
 	rivals  rivals
 	changes changes
 
-	call     Command // under way; Op None: there is none
-	inFlight bool    // the call has left; else it waits for callAt
-	unsure   Time    // when the call was first sent without getting an answer; 0: it never was
-	denied   Time    // when the call was first refused, for a reason that may pass; 0: it never was
-	callAt   Time    // when the call, or the next change, may be sent
+	call   Command // under way; Op None: there is none. Not in flight, it waits for callAt
+	unsure Time    // when the call was first sent without getting an answer; 0: it never was
+	denied Time    // when the call was first refused, for a reason that may pass; 0: it never was
+	callAt Time    // when the call, or the next change, may be sent
 
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
@@ -78,7 +77,7 @@ func (s *Sequencer) advance(now Time, fx *Effects) {
 
 // sendNext sends the call that is due, if none is on its way: one without an answer again, a change, or a question.
 func (s *Sequencer) sendNext(now Time, fx *Effects) {
-	if s.inFlight {
+	if s.flight != None {
 		return
 	}
 	if s.call.Op != None {
@@ -140,7 +139,7 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 
 // send sends the call under way.
 func (s *Sequencer) send(fx *Effects) {
-	s.inFlight = true
+	s.flight = s.call.Op
 	*fx.add(s.call.Op) = s.call
 }
 
@@ -270,7 +269,7 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 // settleAll answers all callers that are left: the engine ends.
 func (s *Sequencer) settleAll() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
-	if s.call.Op != None && s.changes.n > 0 && (s.inFlight || s.unsure != 0) {
+	if s.call.Op != None && s.changes.n > 0 && (s.flight != None || s.unsure != 0) {
 		s.endCall(Outcome{Why: Doubtful})
 	}
 	s.changes.settleAll(Outcome{Why: Down})
@@ -286,7 +285,7 @@ func (s *Sequencer) NextAlarm() Time {
 		}
 	}
 	switch {
-	case s.inFlight:
+	case s.flight != None:
 	case s.call.Op != None:
 		at = min(at, s.callAt)
 		if s.unsure != 0 {
