@@ -38,7 +38,7 @@ func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
 	if waited || r.growing.forget(w) || r.adopting.forget(w) {
-		l.cfg.endWait(w, why, l.lastOutcome(now))
+		l.cfg.Answer(w, w.endOutcome(why, l.lastOutcome(now)))
 	}
 	l.admitJoinable(now)
 	l.advance(now, fx)

@@ -156,16 +156,6 @@ type lastAnswer struct {
 	notBefore Time // after a grant that was given back: no question leaves before, whatever is published
 }
 
-// outcome is the last answer, for a waiter that gives up; freeAt is when the owner's lease ends.
-func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
-	out := l.Outcome
-	out.Last = l.Why
-	if out.Last == Taken {
-		out.TTL = timeLeft(now, freeAt)
-	}
-	return out
-}
-
 // otherLease is the end of another owner's lease, as Redis said last. It lies between two instants, because the TTL was true at some time
 // between the sending of the question and its answer.
 type otherLease struct {

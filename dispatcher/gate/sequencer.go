@@ -171,18 +171,12 @@ func (s *Sequencer) endCall(out Outcome) {
 	s.call = Command{}
 }
 
-// forget removes a waiter. The question may have been for more than the others want, and so may have taken nothing: Redis is asked again.
-func (s *Sequencer) forget(w *Waiter) (waited bool) {
-	waited = w.queued
-	s.again = s.again || waited && w.asked
-	s.contest.queue.remove(w)
-	return waited
-}
-
 // EndWait answers a waiter. One that has its answer is left alone.
 func (s *Sequencer) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if s.forget(w) {
-		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
+	if w.queued {
+		s.again = s.again || w.asked // the question may have been for more than the others want, and so may have taken nothing
+		s.contest.queue.remove(w)
+		s.cfg.Answer(w, w.endOutcome(why, s.contest.lastOutcome(now)))
 	}
 	s.advance(now, fx)
 }
