@@ -41,7 +41,9 @@ func (l *Lock) adopt(fx *Effects) {
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
-	w := r.adopting.takeFor(c, &g.Tenure) // nil: it waits no longer
+	w := r.adopting.take(func(w *Waiter) bool { // that was asked for, or that wants the same; nil: it waits no longer
+		return w.Adopts == c.Args.Adopt().Owner && w.Lease == g.Lease && w.Watch == g.Watch && w.Least <= c.Lease
+	})
 	answer := func(out Outcome) {
 		if w != nil {
 			l.cfg.Answer(w, out)

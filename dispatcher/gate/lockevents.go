@@ -37,7 +37,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
-	if waited || r.growing.forget(w) || r.adopting.forget(w) {
+	if waited || r.growing.forget(w) || r.adopting.take(func(other *Waiter) bool { return other == w }) != nil {
 		l.cfg.Answer(w, w.endOutcome(why, l.lastOutcome(now)))
 	}
 	l.admitJoinable(now)

@@ -83,20 +83,9 @@ func (r *rivals) endStay() {
 // name is not free, and no other waiter could have it. Each asks once.
 type adoptions []*Waiter
 
-// forget removes a caller that has given up. False: it is not there.
-func (as *adoptions) forget(w *Waiter) bool {
-	i := slices.Index(*as, w)
-	if i >= 0 {
-		*as = slices.Delete(*as, i, i+1)
-	}
-	return i >= 0
-}
-
-// takeFor removes and returns the first caller that c asked for under t, or that wants the same; nil: there is none.
-func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
-	i := slices.IndexFunc(*as, func(w *Waiter) bool {
-		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
-	})
+// take removes and returns the first caller that chosen picks; nil: there is none.
+func (as *adoptions) take(chosen func(*Waiter) bool) *Waiter {
+	i := slices.IndexFunc(*as, chosen)
 	if i < 0 {
 		return nil
 	}
