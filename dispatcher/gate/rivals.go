@@ -1,9 +1,6 @@
 package gate
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // rivals is what is known of other processes that want a name, and what callers of this process want besides holding it. It is made when
 // the first of these begins, so that a name without competition stays small.
@@ -77,35 +74,6 @@ func (r *rivals) endStay() {
 	if r.stay != (stay{}) {
 		r.stay = stay{}
 	}
-}
-
-// adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the
-// name is not free, and no other waiter could have it. Each asks once.
-type adoptions []*Waiter
-
-// take removes and returns the first caller that chosen picks; nil: there is none.
-func (as *adoptions) take(chosen func(*Waiter) bool) *Waiter {
-	i := slices.IndexFunc(*as, chosen)
-	if i < 0 {
-		return nil
-	}
-	w := (*as)[i]
-	*as = slices.Delete(*as, i, i+1)
-	return w
-}
-
-// dismissAdopters answers and removes all that want to adopt from another owner than the one in but.
-func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
-	if len(r.adopting) == 0 {
-		return
-	}
-	r.adopting = slices.DeleteFunc(r.adopting, func(w *Waiter) bool {
-		away := w.Adopts != but
-		if away {
-			cfg.Answer(w, Outcome{Why: why})
-		}
-		return away
-	})
 }
 
 // The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
