@@ -66,7 +66,7 @@ func (r *rivals) forgetClaim(id uint64) {
 
 // stayFor is how long the name is to stay taken from now on.
 func (r *rivals) stayFor(now Time) time.Duration {
-	return max(r.stay.lease, r.stay.least, ceilMillis(r.stay.until-now))
+	return max(r.stay.lease, r.stay.least, CeilMillis(r.stay.until-now))
 }
 
 // endStay lets the name be free when it is released.
