@@ -48,13 +48,12 @@ func (o *ops) releaseOp(inLine bool) Op {
 	return o.release
 }
 
-// ops are the operations of a writer's lease, or of a reader's.
+// ops are the operations of a writer's lease, as every lease of a mutex is, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
-	k := l.traits()
-	if write || l.contest.rw == nil {
-		return &k.write
+	if write {
+		return &l.traits().write
 	}
-	return &k.read
+	return &l.traits().read
 }
 
 var traitsByKind = [...]traits{
