@@ -271,7 +271,7 @@ func (s *Sequencer) settleAll() {
 
 // NextAlarm is when the machine must be woken if no event comes before.
 func (s *Sequencer) NextAlarm() Time {
-	at := min(s.rivals.linger, s.rivals.inbox.linger, s.permits.endAt)
+	at := min(s.rivals.nextAlarm(false), s.permits.endAt)
 	if s.call.Op == None {
 		at = min(at, s.permits.renewAt)
 		if s.unassigned > 0 {
@@ -295,6 +295,5 @@ func (s *Sequencer) NextAlarm() Time {
 
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (s *Sequencer) Idle() bool {
-	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed &&
-		s.rivals.inbox.state == unsubscribed && s.unassigned == 0 && len(s.permits.held) == 0
+	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.idle() && s.unassigned == 0 && len(s.permits.held) == 0
 }
