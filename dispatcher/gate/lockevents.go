@@ -279,7 +279,9 @@ func (l *Lock) Wake(now Time, fx *Effects) {
 		if now >= Centuries {
 			r.orphans.settleAll(Outcome{Why: Closed})
 		}
-		r.forgetTurns(now)
+		if now >= r.keep {
+			r.keep = Never
+		}
 		r.unsubscribeIdle(now, &l.Entry, fx)
 		r.inbox.unsubscribeIdle(now, &l.Entry, fx)
 	}

@@ -40,13 +40,6 @@ func (r *rivals) nextAlarm(free bool) Time {
 	return min(r.linger, r.inbox.linger, r.keep)
 }
 
-// forgetTurns ends the memory of the turns when it is time.
-func (r *rivals) forgetTurns(now Time) {
-	if now >= r.keep {
-		r.keep = Never
-	}
-}
-
 func (r *rivals) idle() bool {
 	return r.state == unsubscribed && r.inbox.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
