@@ -220,7 +220,7 @@ func (l *Lock) endPauses(now Time) {
 	}
 }
 
-// Force releases an owner. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
+// Force releases an owner; id is its number if it is one of this engine, else 0. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
 // way, it is never granted here.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	l.endDue(now)
