@@ -21,7 +21,7 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName:
+	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
 	case w.Try && l.nodes.nobodyKnows(e):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
@@ -87,7 +87,7 @@ func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 	switch {
 	case n.hold != nil:
 		return n.hold.Entry, 0
-	case l.closing:
+	case l.closing && n.ack != gate.InVain: // what nobody wants is still given back
 		return nil, gate.Closed
 	}
 	return l.gates.entry(n.name, n.kind)

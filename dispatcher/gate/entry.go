@@ -37,6 +37,16 @@ func (e *Entry) Reuse(name string, cfg *Config) {
 
 func (e *Entry) entry() *Entry { return e }
 
+// Queues reports whether w, which asks for the name, may have to wait behind other callers of this process.
+func (e *Entry) Queues(w *Waiter) bool {
+	l, is := e.Machine.(*Lock)
+	if !is {
+		return true
+	}
+	in, _ := l.holdsOf(w.Owner)
+	return w.Adopts == "" && !in
+}
+
 // Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.
 type Kind uint8
 

@@ -56,7 +56,7 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	case g.holds != nil:
 		settle(ack, Outcome{})
 	default:
-		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
+		if s := &l.contest.rivals.stay; ack == InVain && s.by == h && !s.more { // an Owner's other holds may have had least times
 			l.contest.rivals.endStay()
 		}
 		l.addAck(g, ack)

@@ -14,6 +14,7 @@ type Sequencer struct {
 	unsure Time    // when the call was first sent without getting an answer; 0: it never was
 	denied Time    // when the call was first refused, for a reason that may pass; 0: it never was
 	callAt Time    // when the call, or the next change, may be sent
+	turn   turn    // whose turn the last call was
 
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
@@ -86,24 +87,62 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 	if s.call.Op != None {
 		return
 	}
-	if c, due := s.ownChange(now); due {
-		s.changes.queue = append([]Change{c}, s.changes.queue...)
+	for range lastTurn {
+		s.turn = s.turn%lastTurn + 1
+		if s.sendTurn(now, fx) {
+			return
+		}
+	}
+}
+
+// turn is what a call is for. They take turns: renewals without end, or changes without end, must not keep callers from changes, or from asking.
+type turn uint8
+
+const (
+	renewals turn = iota + 1
+	ofChanges
+	ofWaiters
+	lastTurn = ofWaiters
+)
+
+// sendTurn sends what is due of the turn. False: nothing is.
+func (s *Sequencer) sendTurn(now Time, fx *Effects) bool {
+	switch s.turn {
+	case renewals:
+		c, due := s.ownChange(now)
+		if due {
+			s.changes.queue = append([]Change{c}, s.changes.queue...)
+		}
+		return due && s.sendChange(now, fx)
+	case ofChanges:
+		return s.changes.queue != nil && s.sendChange(now, fx)
 	}
 	switch {
-	case s.changes.queue != nil:
-		if now >= s.callAt {
-			s.sendNew(s.changes.next(), fx)
-		}
+	case s.changes.queue != nil && now < s.callAt:
+		return false
 	case s.place.permits != 0 && s.contest.queue.lasting() == 0:
 		s.sendNew(s.leaveLine(), fx)
+		return true
 	case s.contest.queue.head == nil:
 		s.again = false
-	case now >= s.contest.askTime(s.again):
-		s.noteUncalled(now)
-		s.again = false
-		s.cfg.Stats.Attempts.Inc()
-		s.sendNew(s.question(false), fx)
+		return false
+	case now < s.contest.askTime(s.again):
+		return false
 	}
+	s.noteUncalled(now)
+	s.again = false
+	s.cfg.Stats.Attempts.Inc()
+	s.sendNew(s.question(false), fx)
+	return true
+}
+
+// sendChange sends the next change if it may leave.
+func (s *Sequencer) sendChange(now Time, fx *Effects) bool {
+	due := now >= s.callAt
+	if due {
+		s.sendNew(s.changes.next(), fx)
+	}
+	return due
 }
 
 // ownChange is a change that no caller asked for, if one is due.
