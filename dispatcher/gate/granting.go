@@ -139,7 +139,7 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 		return false
 	}
 	g.add(h, l.cfg.Stats)
-	l.cfg.Stats.countGrant()
+	l.cfg.Stats.Granted.Inc()
 	if least > 0 {
 		l.ownRivals().stay.addLeast(now, h, least)
 	}

@@ -51,8 +51,3 @@ func (s *stay) alarm() Time {
 	}
 	return s.asked + time.Millisecond
 }
-
-// ceilMillis rounds up to the milliseconds in which Redis counts.
-func ceilMillis(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
-}
