@@ -54,6 +54,16 @@ func TestSpecFairMutex(t *testing.T) {
 		b.unlock(first.wantGrantedNow())
 		b.unlock(second.wantGrantedNow())
 	}))
+	t.Run("a place of Redisson's whose deadline was lost, as by an eviction, ends after five minutes", spec(engine.Options{}, func(b *bubble) {
+		b.redis.Do("RPUSH", "redisson_lock_queue:{stock:7}", "7c0a2c6e-5a0f-4a3e-9a68-3f0d3c1a9b11:42")
+		began := time.Now()
+		w := b.queue(b.FairMutex("stock:7"))
+		b.unlock(w.granted())
+		if waited := w.at.Sub(began); waited < 5*time.Minute || waited > 5*time.Minute+3*time.Second {
+			b.Errorf("it waited for %v, want five minutes", waited)
+		}
+		b.wantKeys()
+	}))
 	t.Run("refuses TryLock while anybody waits, and TryLock does not join", spec(engine.Options{}, func(b *bubble) {
 		other := b.another(engine.Options{})
 		h := b.lock(b.FairMutex("stock:7"))

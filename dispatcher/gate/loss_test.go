@@ -67,6 +67,21 @@ func TestFixedLease(t *testing.T) {
 }
 
 func TestMaxHold(t *testing.T) {
+	playAlone(t, "ends a watched hold, and releases", func(w *world, a *process) {
+		a.cfg.MaxHold = 500 * time.Millisecond
+		c := a.lock()
+		next := a.lock()
+		a.expect(Acquire).answer()
+		w.after(400 * time.Millisecond)
+		a.expect(Renew).answer()
+		w.after(100*time.Millisecond - 1)
+		c.wantHolding()
+		w.after(1)
+		c.wantEnd(TooLong)
+		a.expect(Release).answer()
+		a.expect(Acquire).answer()
+		next.wantAnswer(Granted)
+	})
 	playAlone(t, "counts for each hold, not for the tenure", func(w *world, a *process) {
 		a.cfg.MaxHold = 500 * time.Millisecond
 		holder, next := a.lock(), a.lock()

@@ -49,6 +49,20 @@ func TestPermitScenes(t *testing.T) {
 			answer 1
 			oldest                           -> none
 			idle                             -> true`,
+		"extensions without end keep nobody from giving back, or from asking": `
+			a locks lease 300ms              -> permit take 1 300ms n 1
+			answer 1                         -> a: granted until 295ms
+			b locks lease 300ms              -> permit take 2 300ms n 1
+			answer 1                         -> b: granted until 295ms
+			a extends 500ms                  -> permit renew 3 1,1,500; 300ms
+			a extends 600ms
+			b unlocks
+			c locks lease 300ms
+			answer 1                         -> permit free 4 next 2 n 1
+			a extends 700ms
+			answer 0                         -> b ok: granted; permit take 5 300ms n 1
+			a extends 800ms
+			answer 1                         -> c: granted until 295ms; permit renew 6 1,1,800; 300ms`,
 		"an extension counts from when its call left": `
 			a locks lease 300ms              -> permit take 1 300ms n 1
 			answer 1                         -> a: granted until 295ms

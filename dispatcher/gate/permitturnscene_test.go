@@ -119,7 +119,7 @@ func TestHeldPermitsAreCounted(t *testing.T) {
 	u := b.ask(nil)
 	b.run(b.rtt)
 	held := b.cfg.Stats.Held.Load()
-	b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
+	b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
 	if after := b.cfg.Stats.Held.Load(); held != 1 || after != 0 {
 		t.Errorf("%d holds, and after the unlock %d, want 1 and 0", held, after)
 	}

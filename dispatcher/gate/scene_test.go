@@ -453,14 +453,14 @@ func (s *scene) event(words []string) {
 	case "waiting":
 		s.say("%d", s.entry.Machine.Waiting())
 	case "oldest":
-		if at := s.entry.Oldest(); at == Never {
+		if at := s.entry.Machine.Oldest(); at == Never {
 			s.say("none")
 		} else {
 			s.say("%s", rounded(at-s.began))
 		}
 	case "force": // owner, number
 		ack := &answered{s: s, name: "force"}
-		s.step(func(m Machine, fx *Effects) { m.(Forcible).Force(s.now, rest[0], uint64(s.number(rest[1])), ack, fx) })
+		s.step(func(m Machine, fx *Effects) { m.(*Lock).Force(s.now, rest[0], uint64(s.number(rest[1])), ack, fx) })
 	default:
 		s.act(words[0], words[1:])
 	}
@@ -480,15 +480,15 @@ func (s *scene) act(name string, words []string) {
 	case "locks":
 		s.lock(name, rest)
 	case "unlocks":
-		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
+		s.step(func(m Machine, fx *Effects) { m.Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
 	case "detaches": // for so long
 		s.step(func(m Machine, fx *Effects) {
-			m.(Detachable).Detach(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
+			m.(*Lock).Detach(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
 		})
 	case "listens": // for whether somebody else waits
-		s.step(func(m Machine, fx *Effects) { m.(Wantable).Wanted(s.now, &a.hold, fx) })
+		s.step(func(m Machine, fx *Effects) { m.(*Lock).Wanted(s.now, &a.hold, fx) })
 	case "drops": // unlocks and does not wait for the answer
-		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
+		s.step(func(m Machine, fx *Effects) { m.Unlock(s.now, &a.hold, nil, fx) })
 	case "returns": // what it was granted in vain
 		s.step(func(m Machine, fx *Effects) {
 			if counted, is := m.(*Sequencer); is && counted.Kind == SemaphoreKind {
@@ -497,11 +497,11 @@ func (s *scene) act(name string, words []string) {
 				counted.Change(s.now, c, fx)
 				return
 			}
-			m.(Lockable).Unlock(s.now, &a.hold, InVain, fx)
+			m.Unlock(s.now, &a.hold, InVain, fx)
 		})
 	case "extends":
 		s.step(func(m Machine, fx *Effects) {
-			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)
+			m.Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)
 		})
 	case "goes", "waits-no-longer":
 		a.gone = words[0] == "goes"
@@ -571,5 +571,5 @@ func (s *scene) change(name string, words []string) {
 		c.Args = args.Args()
 	}
 	c.Ack = &answered{s: s, name: name}
-	s.step(func(m Machine, fx *Effects) { m.(Counting).Change(s.now, c, fx) })
+	s.step(func(m Machine, fx *Effects) { m.(*Sequencer).Change(s.now, c, fx) })
 }

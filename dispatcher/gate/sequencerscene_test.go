@@ -13,6 +13,15 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0                         -> x ok: granted; take 4 5x1, n 5
 			answer 0
 			message                          -> take 5 5x1, n 5`,
+		"releases without end keep nobody from asking": `
+			a locks n 2                      -> take 1 2x1,
+			x changes give 1
+			y changes give 1
+			answer 0                         -> give 2 n 2; subscribe redisson_sc:{stock}:wheellock:u
+			z changes give 1
+			answer 0                         -> x ok: granted; y ok: granted; take 3 2x1,
+			x changes give 1
+			answer 2                         -> a: granted; give 4 n 2`,
 		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 1                         -> x ok: granted 1; take 4 5x1, n 5

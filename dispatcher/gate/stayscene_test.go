@@ -21,6 +21,13 @@ func TestStayScenes(t *testing.T) {
 			a returns                        -> release 1
 			answer 0
 			idle                             -> true`,
+		"a least time of an Owner's grant in vain": `
+			a locks owner 7 least 5s         -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s
+			after 2ms
+			a returns                        -> release 1
+			answer 0
+			idle                             -> true`,
 		"a grant in vain goes to the next": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
