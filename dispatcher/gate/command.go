@@ -27,7 +27,7 @@ type Command struct {
 
 // inLine reports whether a command is an acquire that gets a place in line if it is refused.
 func (c *Command) inLine() bool {
-	return Operations[c.Op].does == acquires && c.Entry.Kind.InLine() && c.Args.Place().Code != 0
+	return c.Entry.Kind.InLine() && c.Args.Place().Code != 0
 }
 
 // ran reports whether the script ran and Reply is its answer.
@@ -39,7 +39,7 @@ func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.Pub
 // handedOver reports whether a release gave the lock to another engine, and how many places stand in line for a lock that it freed. Reply
 // is then the number of subscribers that received the message.
 func (c *Command) handedOver() (gave bool, places int64) {
-	if c.Result != Answered || !Operations[c.Op].givesAway {
+	if c.Result != Answered {
 		return false, 0
 	}
 	listeners, gave := c.Reply.Given()

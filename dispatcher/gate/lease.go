@@ -303,14 +303,12 @@ func (l *Lease) endDue(now Time, stats *Stats) (over bool) {
 		l.endAll(stats, Lost)
 		return true
 	}
-	return l.endDueHolds(now, stats) && l.holds == nil
+	l.endDueHolds(now, stats)
+	return l.holds == nil
 }
 
 // endDueHolds ends the holds that are over by their own time.
-func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
-	if l.holds == nil || now < l.soonest {
-		return false
-	}
+func (l *Lease) endDueHolds(now Time, stats *Stats) {
 	l.soonest = Never
 	for h := l.holds; h != nil; {
 		next := h.next
@@ -320,13 +318,11 @@ func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
 				why = TooLong
 			}
 			l.lose(h, stats, why)
-			ended = true
 		} else {
 			l.soonest = min(l.soonest, h.until)
 		}
 		h = next
 	}
-	return ended
 }
 
 // lose ends a hold that its holder has not given back.

@@ -80,11 +80,10 @@ type Operation struct {
 	// The replies after which a caller has something, or has it for longer; nil: none (invariant: replicas-acknowledge).
 	gives func(scripts.Reply) bool
 
-	does      effect
-	givesAway bool // a release that may give the lock to another engine; the reply says so
-	keeps     bool // a release after which the lock may be ours, by another hold
-	lasting   bool // a change that is sent until it is made (Change.lasting)
-	adds      bool // two such changes may be sent as one, with their sum
+	does    effect
+	keeps   bool // a release after which the lock may be ours, by another hold
+	lasting bool // a change that is sent until it is made (Change.lasting)
+	adds    bool // two such changes may be sent as one, with their sum
 }
 
 // effect is what an operation does to an owner, or to a place of one. Its answer is handled accordingly.
@@ -146,33 +145,33 @@ var Operations = [Ops]Operation{
 	DetachSimple: {Name: "detach simple", does: releases, Script: &scripts.DetachSimple, Head: "publish", Keys: "name line", Args: "owner detached lease lockChannel"},
 	ReleaseSimple: {
 		Name: "release simple", does: releases, Script: &scripts.ReleaseSimple, Head: "publish", Keys: "name line",
-		Args: "released lockChannel turn", givesAway: true,
+		Args: "released lockChannel turn",
 	},
 	ReleaseSimpleFromLine: {
 		Name: "release simple from line", does: releases, Script: &scripts.ReleaseSimpleFromLine, Head: "publish", Keys: "name line",
-		Args: "released lockChannel turn leftCode", givesAway: true,
+		Args: "released lockChannel turn leftCode",
 	},
-	Release: {Name: "release", does: releases, Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel", givesAway: true},
+	Release: {Name: "release", does: releases, Script: &scripts.Release, Head: "publish", Keys: "name line", Args: "released lockChannel"},
 	ReleaseFromLine: {
 		Name: "release from line", does: releases, Script: &scripts.ReleaseFromLine, Head: "publish", Keys: "name line",
-		Args: "released lockChannel leftCode", givesAway: true,
+		Args: "released lockChannel leftCode",
 	},
 	ReleaseQuietly: {Name: "release quietly", does: releases, Script: &scripts.Release, Head: "quietly", Keys: "name line", Args: "released lockChannel"},
 	ReleaseRead: {
 		Name: "release read", does: releases, Script: &scripts.ReleaseRead, Head: "publish declared", Keys: "name line releasedHold",
-		Args: "released rwChannel", keeps: true, givesAway: true,
+		Args: "released rwChannel", keeps: true,
 	},
 	ReleaseReadFromLine: {
 		Name: "release read from line", does: releases, Script: &scripts.ReleaseReadFromLine, Head: "publish declared", Keys: "name line releasedHold",
-		Args: "released rwChannel leftCode", keeps: true, givesAway: true,
+		Args: "released rwChannel leftCode", keeps: true,
 	},
 	ReleaseWrite: {
 		Name: "release write", does: releases, Script: &scripts.ReleaseWrite, Head: "publish", Keys: "name line",
-		Args: "releasedWriter rwChannel", givesAway: true,
+		Args: "releasedWriter rwChannel",
 	},
 	ReleaseWriteFromLine: {
 		Name: "release write from line", does: releases, Script: &scripts.ReleaseWriteFromLine, Head: "publish", Keys: "name line",
-		Args: "releasedWriter rwChannel leftCode", givesAway: true,
+		Args: "releasedWriter rwChannel leftCode",
 	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
@@ -180,7 +179,7 @@ var Operations = [Ops]Operation{
 	},
 	FairRelease: {
 		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: "name queue deadlines alive claims",
-		Args: "released successor lease lockChannel", gives: passed, keeps: true, givesAway: true,
+		Args: "released successor lease lockChannel", gives: passed, keeps: true,
 	},
 	FairLeave: {Name: "fair leave", does: leaves, Script: &scripts.FairLeave, Head: "publish engine", Keys: "name queue deadlines alive claims", Args: "leaving number lockChannel"},
 

@@ -14,7 +14,7 @@ type orphan struct {
 	op     Op   // the operation that releases it
 	inLine bool // it may have a place in line, or get one
 	tries  retries
-	at     Time
+	at     Time // 0: at once
 	late   Time // when it is released once more, because it may appear until then; 0: once is enough
 	early  Time // it is released before its time no earlier than this
 	ends   Time // when its TTL has surely run out
