@@ -12,6 +12,29 @@ func TestRWQuestionScenes(t *testing.T) {
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed                       -> acquire read 2 500ms n -1
 			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 0 n -1`,
+		"its release is repeated for as long as the longest lease may stand": `
+			a locks lease 300ms              -> acquire read 1 300ms
+			b locks lease 5s
+			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 2 5s n -1
+			lost
+			b goes                           -> b: is not there
+			a goes                           -> a: is not there
+			after 20ms                       -> (17ms) release read from line 2 n 1
+			lost
+			stall 4s
+			after 1ms                        -> (0s) release read from line 2 n 1; unsubscribe redisson_rwlock:{stock}:wheellock:u`,
+		"readers that made way leave the name for a moment": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer held 900ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 1s yields to others than 0 n -1
+			answer leads 900ms               -> subscribe redisson_rwlock:{stock}
+			a unlocks                        -> release read 1
+			answer 0                         -> a ok: granted
+			after 2ms                        -> acquire read 3 1s n -1`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost
