@@ -15,15 +15,37 @@ func TestRWQuestionScenes(t *testing.T) {
 		"its release is repeated for as long as the longest lease may stand": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 5s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 5s n -1
+			again LOADING
+			after 20ms                       -> (17ms) acquire read 2 5s
 			lost
 			b goes                           -> b: is not there
 			a goes                           -> a: is not there
-			after 20ms                       -> (17ms) release read from line 2 n 1
+			after 40ms                       -> (33ms) release read 2
 			lost
 			stall 4s
-			after 1ms                        -> (0s) release read from line 2 n 1; unsubscribe redisson_rwlock:{stock}:wheellock:u`,
+			after 1ms                        -> (0s) release read 2`,
+		"readers beside listeners sleep no longer than the poll cap": `
+			poll-cap 100ms
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks                          -> confirm read 2 1s
+			answer waiting 2 0               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			alarm                            -> 92ms`,
+		"readers beside places in line": `
+			poll-cap 100ms
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks                          -> confirm read 2 1s
+			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			alarm                            -> 92ms`,
 		"readers that made way leave the name for a moment": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
