@@ -51,9 +51,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 
 // endDue ends the holds and leases with a deadline that has passed. Every event that may grant something calls it first.
 func (l *Lock) endDue(now Time) {
-	if s := &l.contest.rivals.stay; s.least > 0 {
-		s.count(now)
-	}
+	l.contest.rivals.stay.count(now)
 	for g := l.first(); g != nil; g = l.after(g) {
 		if now >= g.Deadline {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline

@@ -131,8 +131,6 @@ func (l *Lease) scheduleDowngrade() {
 // renewAt is when to renew or to downgrade the lease; Never: not because of time alone. growing: a growth waits for the renewal.
 func (l *Lease) renewAt(growing bool) Time {
 	switch {
-	case l.phase != ours || l.holds == nil:
-		return Never
 	case growing && !l.Doubt && !l.downgradeDue():
 		return 0
 	case l.Watch || l.Doubt || growing || l.Deadline < l.extent || l.downgradeDue():

@@ -107,7 +107,7 @@ func (os *orphans) answered(now Time, c *Command) {
 		}
 		if c.Sent < o.late {
 			settle(o.ack, out)
-			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
+			(*os)[i] = orphan{id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
 			return
 		}
 		*os = slices.Delete(*os, i, i+1)

@@ -35,6 +35,13 @@ func TestRWQuestionScenes(t *testing.T) {
 			c locks                          -> confirm read 2 1s
 			answer waiting 2 0               -> subscribe redisson_rwlock:{stock}:wheellock:u
 			alarm                            -> 92ms`,
+		"a downgrade that is due when a fixed lease was renewed leaves at once": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks owner 7 lease 300ms      -> b: granted until 295ms, re-entered
+			b extends 5s                     -> renew write 1 5s
+			a unlocks
+			answer 1                         -> b ok: granted until 4.95s; downgrade 1 5.002s`,
 		"readers beside places in line": `
 			poll-cap 100ms
 			a locks                          -> acquire read 1 1s
