@@ -53,8 +53,7 @@ func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
 	for why, state := range states {
 		for _, s := range scenes() {
 			for _, ran := range []bool{false, true} {
-				t.Run(why.String()[:3]+": "+s.name+map[bool]string{true: ", again"}[ran], func(t *testing.T) {
-					b := b.fresh(t)
+				b.run(t, why.String()[:3]+": "+s.name+map[bool]string{true: ", again"}[ran], func(t *testing.T, b *box) {
 					if s.setup != nil {
 						s.setup(b)
 					}

@@ -144,6 +144,13 @@ func (a *answered) Settle(out Outcome) bool {
 
 func (s *scene) say(format string, args ...any) { s.out = append(s.out, fmt.Sprintf(format, args...)) }
 
+// playScenes plays scenes by their names.
+func playScenes(t *testing.T, kind Kind, scenes map[string]string) {
+	for name, text := range scenes {
+		t.Run(name, func(t *testing.T) { playScene(t, kind, text) })
+	}
+}
+
 // playScene plays a scene.
 func playScene(t *testing.T, kind Kind, text string) {
 	t.Helper()
@@ -368,6 +375,12 @@ func (s *scene) event(words []string) {
 				s.after(s.entry.Machine.NextAlarm() - s.now)
 			}
 			s.back(Answered, s.reply([]string{"held", rest[1]}), "")
+		}
+		s.out = nil
+	case "in-vain": // so many messages, each of which leads to a question that is answered so
+		for range s.number(rest[0]) {
+			s.step(func(m Machine, fx *Effects) { m.Message(s.now, oneMessage, fx) })
+			s.back(Answered, s.reply(rest[1:]), "")
 		}
 		s.out = nil
 	case "stall": // nobody is woken meanwhile
