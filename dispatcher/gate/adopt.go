@@ -54,7 +54,6 @@ func (l *Lock) endForAdopter(now Time) {
 	l.forget(now, g)
 	old := g.orphan(op) // one for the owner id: with two, each answer NotSent would delay the other's release
 	old.at, old.late = now, g.Unsure
-	g.Unsure = 0
 	r.orphans.add(old)
 }
 
@@ -64,7 +63,6 @@ func (l *Lock) adopt(fx *Effects) {
 		return
 	}
 	w := l.contest.rivals.adopting[0]
-	l.again = false
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
@@ -123,5 +121,5 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 // (invariant: late-acquire-does-nothing).
 func (r *rivals) trackAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
-	r.orphans.add(orphan{id: adopt.ID, op: release, at: now, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
+	r.orphans.add(orphan{id: adopt.ID, op: release, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
 }

@@ -43,7 +43,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.suspected {
 			g.suspected = false
-			g.suspect(max(now, l.contest.rivals.heedAt))
+			g.suspect(l.contest.rivals.heedAt)
 		}
 	}
 	l.advance(now, fx)
@@ -51,9 +51,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 
 // endDue ends the holds and leases with a deadline that has passed. Every event that may grant something calls it first.
 func (l *Lock) endDue(now Time) {
-	if s := &l.contest.rivals.stay; s.least > 0 {
-		s.count(now)
-	}
+	l.contest.rivals.stay.count(now)
 	for g := l.first(); g != nil; g = l.after(g) {
 		if now >= g.Deadline {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
@@ -141,14 +139,13 @@ func (l *Lock) NextAlarm() Time {
 	if l.flight != None {
 		return at
 	}
-	at = min(at, l.contest.rivals.wanting.alarm(l.Kind), l.peekAlarm())
 	if f := l.contest.queue.fair; f != nil {
 		at = min(at, f.alarm(l))
 	}
 	if w := l.contest.queue.head; w != nil && l.room(w) {
 		at = min(at, l.contest.askTime(l.again))
 	}
-	return at
+	return min(at, r.wanting.alarm(l.Kind), l.peekAlarm())
 }
 
 // alarm is when the next command about g may leave.

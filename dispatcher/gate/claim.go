@@ -134,7 +134,7 @@ func (l *Lock) abandonClaim(now Time) {
 	}
 	if l.Kind.InLine() { // the place of a fair lock that is given up takes its claim along
 		op := l.ops(cl.write).releaseFromLine
-		l.contest.rivals.orphans.add(orphan{id: cl.id, op: op, inLine: true, at: now, ends: cl.ends})
+		l.contest.rivals.orphans.add(orphan{id: cl.id, op: op, inLine: true, ends: cl.ends})
 	}
 	cl.id = 0
 }

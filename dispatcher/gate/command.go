@@ -27,7 +27,7 @@ type Command struct {
 
 // inLine reports whether a command is an acquire that gets a place in line if it is refused.
 func (c *Command) inLine() bool {
-	return Operations[c.Op].does == acquires && c.Entry.Kind.InLine() && c.Args.Place().Code != 0
+	return c.Entry.Kind.InLine() && c.Args.Place().Code != 0
 }
 
 // ran reports whether the script ran and Reply is its answer.

@@ -16,8 +16,7 @@ var noContest = contest{rivals: &noRivals}
 
 // reset makes c as new, with own as its rivals.
 func (c *contest) reset(own *rivals) {
-	*own = newRivals()
-	*c = contest{rivals: own, rw: c.rw}
+	*own, *c = newRivals(), contest{rivals: own, rw: c.rw}
 }
 
 // ownRivals returns the rivals of c, to be written to. It makes them if there were none.
@@ -90,7 +89,7 @@ func (c *contest) endPauses(now Time) {
 		c.askAt = now
 	}
 	if r := c.rivals; r != &noRivals {
-		r.last.notBefore, r.turns.ends = 0, min(r.turns.ends, now)
+		r.last.notBefore, r.turns.ends = 0, 0
 	}
 }
 

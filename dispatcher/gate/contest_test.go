@@ -24,6 +24,15 @@ type rivalry struct {
 	drawn time.Duration    // the longest time without that
 }
 
+// A contest serves the next contested name when nothing is left in it.
+func TestAContestIsUsedAgain(t *testing.T) {
+	l := NewEntry("stock", MutexKind, &Config{}).Machine.(*Lock)
+	c := l.ownContest()
+	if l.putIdleContest(); l.contest != &noContest || l.ownContest() != c {
+		t.Error("the next contested name has another contest")
+	}
+}
+
 // roundTrip is how long a command and its answer take at most.
 const roundTrip = 300 * time.Microsecond
 

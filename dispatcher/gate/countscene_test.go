@@ -462,6 +462,7 @@ func TestLatchScenes(t *testing.T) {
 		"all are let through when the count is 0": `
 			a locks                          -> look 1
 			b locks
+			oldest                           -> none
 			answer 2                         -> look 2
 			subscribed
 			answer 2                         -> subscribe redisson_countdownlatch__channel__{stock}

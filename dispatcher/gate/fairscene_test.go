@@ -16,6 +16,13 @@ const fairHeld = `
 
 func TestFairScenes(t *testing.T) {
 	playScenes(t, FairKind, map[string]string{
+		"a waiter that a release passes the lock to has its own lease": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks lease 5s                 -> fair ask 0 OLD next 2 n 1
+			answer 0
+			a unlocks                        -> fair release 1 5s next 2
+			answer passed                    -> a ok: granted; b: granted until 4.95s`,
 		"a place in the queue, the turn, and the end": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s

@@ -93,7 +93,7 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	q := &l.contest.queue
 	for w := q.head; w != nil && w.Write == g.write && g.covers(w, c); w = q.head {
 		if w.Watch && !g.Watch {
-			g.watch(w.Lease, c.Sent)
+			g.watch(w.Lease)
 		}
 		q.remove(w)
 		if l.grant(now, w, g) && g.write {
@@ -243,7 +243,7 @@ func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
 	}
 	if w.Watch && !g.Watch {
 		g.Stretched = g.Stretched || g.Lease > w.Lease
-		g.watch(w.Lease, g.Confirmed)
+		g.watch(w.Lease)
 	}
 	w.Reentry = true
 	l.grant(now, w, g)

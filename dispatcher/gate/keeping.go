@@ -236,14 +236,14 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 // fits reports whether w can have g as it stands in Redis (invariants: handoff-keeps-lease, readers-share-one-tenure), and whether a token is
 // left.
 func (l *Lock) fits(w *Waiter, g *Lease) bool {
-	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && (!l.traits().fenced || l.contest.rivals.tokens.any())
+	return g.write && !g.torn && w.Write && w.fits(&g.Tenure) && l.contest.rivals.tokens.any()
 }
 
 // confirmAhead confirms a lease that changes hands fast when half of its HandoffTime is over. A doubtful lease is not confirmed ahead: the
 // command that made it doubtful failed, and is repeated after its pause.
 func (l *Lock) confirmAhead(now Time, fx *Effects) {
 	g, w := &l.lease, l.contest.queue.head
-	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !w.Write || !w.fits(&g.Tenure) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
+	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !l.fits(w, g) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
 		return
 	}
 	l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
@@ -256,7 +256,7 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 		r, age := l.ownRivals(), g.Confirmed
 		listeners, places := c.Reply.Waiting()
 		r.turns.standing = places > 0
-		r.turns.count(now, max(int64(listeners)-r.ownSubscriptions(), 0))
+		r.turns.count(now, int64(listeners)-r.ownSubscriptions())
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
 		g.follow()

@@ -131,8 +131,6 @@ func (l *Lease) scheduleDowngrade() {
 // renewAt is when to renew or to downgrade the lease; Never: not because of time alone. growing: a growth waits for the renewal.
 func (l *Lease) renewAt(growing bool) Time {
 	switch {
-	case l.phase != ours || l.holds == nil:
-		return Never
 	case growing && !l.Doubt && !l.downgradeDue():
 		return 0
 	case l.Watch || l.Doubt || growing || l.Deadline < l.extent || l.downgradeDue():
@@ -304,14 +302,12 @@ func (l *Lease) endDue(now Time, stats *Stats) (over bool) {
 		l.endAll(stats, Lost)
 		return true
 	}
-	return l.endDueHolds(now, stats) && l.holds == nil
+	l.endDueHolds(now, stats)
+	return l.holds == nil
 }
 
 // endDueHolds ends the holds that are over by their own time.
-func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
-	if l.holds == nil || now < l.soonest {
-		return false
-	}
+func (l *Lease) endDueHolds(now Time, stats *Stats) {
 	l.soonest = Never
 	for h := l.holds; h != nil; {
 		next := h.next
@@ -321,13 +317,11 @@ func (l *Lease) endDueHolds(now Time, stats *Stats) (ended bool) {
 				why = TooLong
 			}
 			l.lose(h, stats, why)
-			ended = true
 		} else {
 			l.soonest = min(l.soonest, h.until)
 		}
 		h = next
 	}
-	return ended
 }
 
 // lose ends a hold that its holder has not given back.

@@ -22,6 +22,22 @@ func TestLineScenes(t *testing.T) {
 			message                          -> acquire in line 2 3s n 1002
 			answer stands 2s
 			after 1500ms                     -> (1s) unsubscribe redisson_lock__channel:{stock}`,
+		"a 1 on the lock's channel is for Redisson": outside + `
+			says 1
+			says 0                           -> acquire in line 2 3s n 1002`,
+		"nothing is left to do when an engine closes": outside + `
+			close                            -> b: closed; release from line 2 n 1002
+			answer not-mine
+			idle                             -> true
+			alarm                            -> none`,
+		"the first in line was told to ask at once": `
+			codes
+			a locks                          -> acquire 1 3s
+			answer 1                         -> a: granted until 2.97s
+			a unlocks                        -> release 1
+			answer waiting 1 1               -> a ok: granted
+			b locks
+			alarm                            -> 4ms`,
 		"a 0 asks at once": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer stands 2s`,

@@ -145,8 +145,8 @@ func (l *Lock) freed(now Time, n int32) {
 	if (rw != nil || !have) && !r.waitsForInbox() {
 		l.hinted()
 	}
-	if rw != nil || have {
-		l.suspect(now, r.heedAt)
+	if have {
+		l.suspect(r.heedAt)
 	}
 }
 
@@ -154,10 +154,10 @@ func (l *Lock) freed(now Time, n int32) {
 func (l *Lock) hinted() { l.again = l.contest.queue.head != nil }
 
 // suspect makes Redis be asked whether our leases are there, at that time at the latest.
-func (l *Lock) suspect(now, at Time) {
+func (l *Lock) suspect(at Time) {
 	for g := l.first(); g != nil; g = l.after(g) {
 		g.suspected = l.flight != None
-		g.suspect(max(now, at))
+		g.suspect(at)
 	}
 }
 
@@ -168,7 +168,7 @@ func (l *Lock) suspect(now, at Time) {
 //  2. Another program deletes the key, and the message of that arrives here first.
 //  3. The answer says that the owner was there. If that were a proof, the lease would be handed on.
 func (l *Lock) Suspect(now Time, fx *Effects) {
-	l.suspect(now, now)
+	l.suspect(now)
 	l.advance(now, fx)
 }
 
@@ -191,7 +191,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 
 // askAgain makes the waiters ask, unless a mutex is ours.
 func (l *Lock) askAgain() {
-	l.again = l.contest.queue.head != nil && !l.any(func(g *Lease) bool { return g.phase == ours && l.contest.rw == nil })
+	l.again = l.contest.queue.head != nil
 }
 
 // LinkUp handles the end of an outage: our leases are verified, and the waiters ask again.
@@ -205,7 +205,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 	}
 	l.askAgain()
 	if l.contest.rw != nil || l.lease.phase == ours {
-		l.suspect(now, now)
+		l.suspect(now)
 	}
 	l.advance(now, fx)
 }
@@ -215,7 +215,7 @@ func (l *Lock) endPauses(now Time) {
 	l.contest.endPauses(now)
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.phase == dead {
-			g.Next = min(g.Next, now)
+			g.Next = now
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 		if claimed {
 			r.forgetClaim(id)
 		}
-		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, at: now, ack: ack})
+		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, ack: ack})
 	}
 	l.advance(now, fx)
 }

@@ -14,7 +14,7 @@ type orphan struct {
 	op     Op   // the operation that releases it
 	inLine bool // it may have a place in line, or get one
 	tries  retries
-	at     Time
+	at     Time // 0: at once
 	late   Time // when it is released once more, because it may appear until then; 0: once is enough
 	early  Time // it is released before its time no earlier than this
 	ends   Time // when its TTL has surely run out
@@ -107,7 +107,7 @@ func (os *orphans) answered(now Time, c *Command) {
 		}
 		if c.Sent < o.late {
 			settle(o.ack, out)
-			(*os)[i] = orphan{owner: o.owner, id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
+			(*os)[i] = orphan{id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}
 			return
 		}
 		*os = slices.Delete(*os, i, i+1)

@@ -60,9 +60,9 @@ func (s *Sequencer) notePlace(c *Command) {
 	case !p.Stands:
 		s.place = place{}
 	case p.New:
-		s.place = place{permits: c.Args.Take().wanted(), leads: p.Leads}
+		s.place = place{permits: c.Args.Take().wanted()}
 	default:
-		s.place = place{permits: c.Args.Take().Place, leads: p.Leads}
+		s.place = place{permits: c.Args.Take().Place}
 	}
 }
 
@@ -78,7 +78,6 @@ func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
 	p, asked := c.Reply.Place(), c.PermitsPlace() != 0
 	s.rivals.listens = p.Listens || asked && !p.Stands || p.Leads && now < s.othersUntil
 	s.rivals.waitInLine(&s.Entry, s.cfg, fx)
-	s.again = s.again || !asked && s.rivals.inbox.state == subscribed
 	if p.Leads {
 		s.scheduleLead(now)
 	}
@@ -93,7 +92,7 @@ func (s *Sequencer) scheduleLead(now Time) {
 // notified handles the messages in the inbox. A place may be called that could not be given up, when nobody waits here.
 func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 	if news.N > news.ones {
-		if s.contest.queue.lasting() == 0 && s.place.permits == 0 {
+		if s.contest.queue.lasting() == 0 {
 			s.place.permits = 1 // it is given up, for whatever number it is
 		}
 		s.hinted(now, fx)

@@ -12,6 +12,58 @@ func TestRWQuestionScenes(t *testing.T) {
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed                       -> acquire read 2 500ms n -1
 			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 0 n -1`,
+		"its release is repeated for as long as the longest lease may stand": `
+			a locks lease 300ms              -> acquire read 1 300ms
+			b locks lease 5s
+			again LOADING
+			after 20ms                       -> (17ms) acquire read 2 5s
+			lost
+			b goes                           -> b: is not there
+			a goes                           -> a: is not there
+			after 40ms                       -> (33ms) release read 2
+			lost
+			stall 4s
+			after 1ms                        -> (0s) release read 2`,
+		"readers beside listeners sleep no longer than the poll cap": `
+			poll-cap 100ms
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks                          -> confirm read 2 1s
+			answer waiting 2 0               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			alarm                            -> 92ms`,
+		"a downgrade that is due when a fixed lease was renewed leaves at once": `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms
+			b locks owner 7 lease 300ms      -> b: granted until 295ms, re-entered
+			b extends 5s                     -> renew write 1 5s
+			a unlocks
+			answer 1                         -> b ok: granted until 4.95s; downgrade 1 5.002s`,
+		"readers beside places in line": `
+			poll-cap 100ms
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s
+			after 20ms
+			c locks                          -> confirm read 2 1s
+			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
+			alarm                            -> 92ms`,
+		"readers that made way leave the name for a moment": `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer held 900ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire read 3 1s yields to others than 0 n -1
+			answer leads 900ms               -> subscribe redisson_rwlock:{stock}
+			a unlocks                        -> release read 1
+			answer 0                         -> a ok: granted
+			after 2ms                        -> acquire read 3 1s n -1`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost

@@ -446,6 +446,8 @@ func (s *scene) event(words []string) {
 		s.cfg.MaxHold = s.duration(rest[0])
 	case "handoff-time":
 		s.cfg.HandoffTime = s.duration(rest[0])
+	case "poll-cap":
+		s.cfg.PollCap = s.duration(rest[0])
 	case "rtt":
 		s.cfg.RTT = s.duration(rest[0])
 	case "idle":

@@ -132,7 +132,7 @@ func (l *listening) noteFound(now Time, changed bool) {
 	if now < l.heedAt {
 		return
 	}
-	pause := min(time.Millisecond<<(l.vain-vainQuestions), longestHeed)
+	pause := time.Millisecond << (l.vain - vainQuestions)
 	if pause < longestHeed {
 		l.vain++
 	}

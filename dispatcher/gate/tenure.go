@@ -29,10 +29,8 @@ func overdue(now Time, c *Command, lease time.Duration) Outcome {
 		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
 }
 
-// watch makes the watchdog renew t with that lease, counted from a confirmation.
-func (t *Tenure) watch(lease time.Duration, confirmed Time) {
-	t.Watch, t.Lease, t.Next = true, lease, confirmed+lease/3
-}
+// watch makes the watchdog renew t with that lease, the watchdog's.
+func (t *Tenure) watch(lease time.Duration) { t.Watch, t.Lease = true, lease }
 
 // moveEnds moves Ends for a command that has set this TTL, or may set it, at the time by at the latest.
 func (t *Tenure) moveEnds(by Time, lease time.Duration) {

@@ -104,10 +104,11 @@ func (t *turns) countHandoff(now Time) {
 
 // count records how many others listen. If they are more than before, somebody has come.
 func (t *turns) count(now Time, others int64) {
-	if int32(others) > t.listen {
+	listen := max(int32(others), 0) // our own subscription may not stand yet
+	if listen > t.listen {
 		t.met = now
 	}
-	t.listen = int32(others)
+	t.listen = listen
 }
 
 // leave ends the turn and begins a pause.
@@ -159,9 +160,8 @@ func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	t := &r.turns
 	if !polls && g.write {
 		t.begin(now)
-		t.count(now, max(listeners-r.ownSubscriptions(), 0))
+		t.count(now, listeners-r.ownSubscriptions())
 	}
-	r.keep = Never
 	switch over := t.over(now, g.ID); {
 	case now < t.until: // readers have made way, and all reads have ended
 		r.leave(now, l.cfg.listenerPause())
@@ -171,9 +171,7 @@ func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 		if t.handed > 0 || t.metLately(now) {
 			r.keep = now + pollWindow
 		}
-		if n := l.contest.queue.n; n > 0 {
-			l.contest.askFrom(now + r.spin(n, false, g.ID))
-		}
+		l.contest.askFrom(now + r.spin(l.contest.queue.n, false, g.ID))
 	}
 	t.freedAt = now
 }
@@ -201,13 +199,11 @@ func (l *Lock) askIfFree(now Time, fx *Effects) {
 
 // peeked handles the answer. The pause goes on: there may be others. A server that is ill is not asked again in it.
 func (t *turns) peeked(now Time, c *Command) {
-	_, held := c.Reply.Held()
-	switch {
+	t.peekAt = Never
+	switch _, held := c.Reply.Held(); {
+	case held:
+		t.met = now
 	case c.Result == Answered && c.Reply == 0:
 		t.peekAt = now + peekPause
-		return
-	case c.Result == Answered && held:
-		t.met = now
 	}
-	t.peekAt = Never
 }

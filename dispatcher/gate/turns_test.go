@@ -52,6 +52,26 @@ func TestTurnsEnd(t *testing.T) {
 	}
 }
 
+// Beside listeners a turn that is over in time goes on until a third of the callers had their grants.
+func TestTurnsBesideListenersAreShared(t *testing.T) {
+	for _, c := range []struct {
+		listen, handed int32
+		must           bool
+	}{{1, 2, false}, {1, 3, true}, {0, 1, true}} {
+		turn := turns{began: 1, handed: c.handed, listen: c.listen, met: 1}
+		if is := turn.mustEnd(time.Hour, 7, 9); is != c.must {
+			t.Errorf("beside %d listeners, after %d handoffs: must end %t", c.listen, c.handed, is)
+		}
+	}
+}
+
+// A place in line is kept alive by questions, however long the poll cap is.
+func TestAPlaceInLineIsKeptAlive(t *testing.T) {
+	if sleep := (&Config{PollCap: time.Hour}).sleep(-1, 7); sleep > placeTime/2 {
+		t.Errorf("a waiter sleeps for %v, and a line lasts %v", sleep, placeTime)
+	}
+}
+
 // A turn goes on if the name was free only because no caller waited here, and begins anew after a pause, or when others had the name.
 func TestTurnsBegin(t *testing.T) {
 	const now = time.Hour
@@ -96,9 +116,9 @@ func TestListenersAreMetWhenTheyCome(t *testing.T) {
 	for i, step := range []struct {
 		others int64
 		met    bool
-	}{{0, false}, {1, true}, {1, false}, {3, true}, {2, false}, {0, false}, {1, true}} {
+	}{{0, false}, {1, true}, {1, false}, {3, true}, {2, false}, {0, false}, {1, true}, {-1, false}, {0, false}} {
 		now := Time(i+1) * time.Second
-		if c.count(now, step.others); (c.met == now) != step.met || c.listen != int32(step.others) {
+		if c.count(now, step.others); (c.met == now) != step.met || c.listen != max(int32(step.others), 0) {
 			t.Errorf("count %d, of %d: %+v", i, step.others, c)
 		}
 	}
@@ -172,8 +192,8 @@ func TestSleepsOfPollersAreBounded(t *testing.T) {
 	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: time.Millisecond / 2} {
 		c := rivals{}
 		for n := range 300 { // more than a byte counts
-			if sleep := c.spin(waiters, false, 7); n >= mostSpins && sleep < least {
-				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at least", waiters, sleep, n, least)
+			if sleep := c.spin(waiters, false, 7); sleep > 2*commonSpin || n >= mostSpins && sleep < least {
+				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at least, and twice commonSpin at most", waiters, sleep, n, least)
 			}
 		}
 	}

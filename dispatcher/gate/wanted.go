@@ -32,13 +32,10 @@ type wanting struct {
 
 // alarm is when Redis is to be asked about a lock of that kind; Never: no holder wants to know, or the others cannot be counted.
 func (w *wanting) alarm(kind Kind) Time {
-	at := Never
-	for _, h := range w.holds {
-		if kind != SpinKind {
-			at = min(at, max(h.Since(), w.lookAt))
-		}
+	if kind == SpinKind || len(w.holds) == 0 {
+		return Never
 	}
-	return at
+	return w.lookAt
 }
 
 // Wanted has the holder of h, a Wanter, notified when another caller waits for the name.
