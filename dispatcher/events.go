@@ -21,7 +21,7 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName:
+	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
 	case w.Try && l.nodes.nobodyKnows(e):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
@@ -65,7 +65,7 @@ type unlock struct {
 func (u *unlock) deliver(l *loop, now gate.Time) {
 	l.acks.await(now, u.ack, func() {
 		e := u.hold.Entry
-		e.Machine.(gate.Lockable).Unlock(now, u.hold, u.ack, &l.gates.fx) // a kind that gives holds takes them back
+		e.Machine.Unlock(now, u.hold, u.ack, &l.gates.fx)
 		l.gates.stepped(e)
 	})
 }
@@ -87,13 +87,13 @@ func (n *nameRequest) entry(l *loop) (*gate.Entry, gate.Why) {
 	switch {
 	case n.hold != nil:
 		return n.hold.Entry, 0
-	case l.closing:
+	case l.closing && n.ack != gate.InVain: // what nobody wants is still given back
 		return nil, gate.Closed
 	}
 	return l.gates.entry(n.name, n.kind)
 }
 
-// apply has the machine of a name do something, if it is of a sort that can.
+// apply has the machine of a name do something, if it is an M.
 func apply[M gate.Machine](l *loop, now gate.Time, of *nameRequest, do func(M)) {
 	l.acks.await(now, of.ack, func() {
 		e, why := of.entry(l)
@@ -117,7 +117,7 @@ type extend struct {
 }
 
 func (e *extend) deliver(l *loop, now gate.Time) {
-	apply(l, now, &e.nameRequest, func(m gate.Lockable) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
+	apply(l, now, &e.nameRequest, func(m gate.Machine) { m.Extend(now, e.hold, e.lease, e.ack, &l.gates.fx) })
 }
 
 // detach ends a hold and leaves its name taken.
@@ -127,14 +127,14 @@ type detach struct {
 }
 
 func (d *detach) deliver(l *loop, now gate.Time) {
-	apply(l, now, &d.nameRequest, func(m gate.Detachable) { m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx) })
+	apply(l, now, &d.nameRequest, func(m *gate.Lock) { m.Detach(now, d.hold, d.lease, d.ack, &l.gates.fx) })
 }
 
 // wanted has a holder told when somebody else waits.
 type wanted struct{ nameRequest }
 
 func (w *wanted) deliver(l *loop, now gate.Time) {
-	apply(l, now, &w.nameRequest, func(m gate.Wantable) { m.Wanted(now, w.hold, &l.gates.fx) })
+	apply(l, now, &w.nameRequest, func(m *gate.Lock) { m.Wanted(now, w.hold, &l.gates.fx) })
 }
 
 // force releases a name for the owner that Redis has, whether it is one of ours or not.
@@ -145,7 +145,7 @@ type force struct {
 }
 
 func (f *force) deliver(l *loop, now gate.Time) {
-	apply(l, now, &f.nameRequest, func(m gate.Forcible) { m.Force(now, f.owner, f.id, f.ack, &l.gates.fx) })
+	apply(l, now, &f.nameRequest, func(m *gate.Lock) { m.Force(now, f.owner, f.id, f.ack, &l.gates.fx) })
 }
 
 // change changes a name without owners.
@@ -155,7 +155,7 @@ type change struct {
 }
 
 func (c *change) deliver(l *loop, now gate.Time) {
-	apply(l, now, &c.nameRequest, func(m gate.Counting) { m.Change(now, c.change, &l.gates.fx) })
+	apply(l, now, &c.nameRequest, func(m *gate.Sequencer) { m.Change(now, c.change, &l.gates.fx) })
 }
 
 // suspect says that the key of a name may have changed behind our back.

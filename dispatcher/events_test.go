@@ -50,3 +50,16 @@ func TestTheTimeOfAWaiterThatIsAnsweredAtOnceIsForgotten(t *testing.T) {
 		t.Error("the waiter has a time")
 	}
 }
+
+// Permits that a caller got in vain are given back also while the engine closes: a program that ends cancels its calls, and closes.
+// invariant: answered-once
+func TestPermitsInVainAreGivenBackWhileTheEngineCloses(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	closing{}.deliver(l, 0)
+	d := &Dispatcher{mail: l.mail}
+	d.Change("jobs", gate.SemaphoreKind, gate.ChangeCount(gate.Give, 3), gate.InVain)
+	l.mail.queue.events[0].deliver(l, 0)
+	if given := l.gates.fx.Commands[gate.Give]; len(given) != 1 || given[0].Args.Count().N != 3 {
+		t.Errorf("%d are asked to be given back, want one, of 3 permits", len(given))
+	}
+}

@@ -106,10 +106,10 @@ func (o oldestQuery) deliver(l *loop, _ gate.Time) {
 	oldest := gate.Never
 	if o.name == "" {
 		for e := range l.gates.names.all() {
-			oldest = min(oldest, e.Oldest())
+			oldest = min(oldest, e.Machine.Oldest())
 		}
 	} else if e := l.gates.names.find(o.name); e != nil {
-		oldest = e.Oldest()
+		oldest = e.Machine.Oldest()
 	}
 	o.answer <- oldest
 }

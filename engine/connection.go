@@ -166,6 +166,10 @@ func alerted(err error) bool {
 func connecting(o *Options, err error) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
+	password := "Redis.Password"
+	if o.Redis.Sentinel.MasterSet != "" {
+		password += ", or Redis.Sentinel.Password for the sentinels"
+	}
 	var dial *net.OpError
 	words, _ := rediserr.Said(err)
 	private, refused := privacy(err)
@@ -177,9 +181,9 @@ func connecting(o *Options, err error) error {
 	case errors.Is(err, ErrRefused):
 		group = ErrRefused
 	case strings.HasPrefix(words, "NOAUTH"):
-		hint, group = "the server wants a password: set Redis.Password", ErrRefused
+		hint, group = "the server wants a password: set "+password, ErrRefused
 	case strings.HasPrefix(words, "WRONGPASS"), strings.Contains(words, "without any password configured"):
-		hint, group = "check Redis.Username and Redis.Password", ErrRefused
+		hint, group = "check Redis.Username and "+password, ErrRefused
 	case strings.HasPrefix(words, "NOPERM"):
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
 	case strings.HasPrefix(words, "No such master"):
@@ -197,7 +201,7 @@ func connecting(o *Options, err error) error {
 		err = errors.New(cmp.Or(said, "the server does not speak RESP3"))
 		hint, group = "WatchLoss needs the right to CLIENT TRACKING, and RESP3, which Redis has since 6", ErrRefused
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		hint, group = "the server hung up at once: is maxclients reached, does it want TLS, is it Redis?", ErrRefused
+		hint, group = "the server hung up at once: is maxclients reached, is it in protected mode, does it want TLS, is it Redis?", ErrRefused
 		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}

@@ -204,9 +204,6 @@ func (h *Hold) Deadline() time.Time {
 //   - [ErrLost] or [ErrUnlocked]: the hold has ended.
 //   - [ErrUncertain]: the answer did not come in time. Deadline says what is sure.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
-	if c := h.composite(); c != nil {
-		return c.extend(ctx, lease)
-	}
 	if h.core.Watched() {
 		return h.failed("extend", invalid("the watchdog renews this hold: only a hold WithLease can be extended"))
 	}
@@ -216,6 +213,9 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	}
 	if err != nil {
 		return h.failed("extend", err)
+	}
+	if c := h.composite(); c != nil {
+		return c.extend(ctx, lease)
 	}
 	stall.At("hold: not over, not extended", h.e.uuid)
 	return h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.dispatcher().Extend(&h.core, lease, ack) })

@@ -121,7 +121,7 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 			if !kind.detachable() {
 				return d, invalid("WithMinHold on a %s: only a mutex can stay taken", kind.noun())
 			}
-			d.minHold = ceilMillis(d.minHold)
+			d.minHold = gate.CeilMillis(d.minHold)
 		case partOption:
 			d.age = time.Duration(opt.value)
 		default:
@@ -166,10 +166,5 @@ func wholeMillis(d time.Duration) (time.Duration, error) {
 	if d < MinLease || d > MaxLease {
 		return 0, invalid("a lease of %v: must be from %v to %v", d, MinLease, MaxLease)
 	}
-	return ceilMillis(d), nil
-}
-
-// ceilMillis rounds up to whole milliseconds, which is what Redis counts in.
-func ceilMillis(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+	return gate.CeilMillis(d), nil
 }

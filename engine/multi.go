@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 	seen := make(map[string][]lockKey)
 	names := make([]string, len(locks))
 	for i, l := range locks {
-		if l == nil {
+		if l == nil || reflect.ValueOf(l).IsZero() { // also a nil *Mutex
 			return nil, invalid("a MultiLock with a nil member")
 		}
 		keys, err := l.keys()

@@ -46,6 +46,15 @@ func TestMultiLock(t *testing.T) {
 		b.wantKeys()
 		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrLost)
 	}))
+	t.Run("that was lost is extended by nobody, and was not unlocked", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(time.Minute))
+		_, err := b.Mutex("a").ForceUnlock(b.Context())
+		b.wantNil("ForceUnlock", err)
+		if err := h.Extend(b.Context(), time.Minute); !errors.Is(err, engine.ErrLost) || errors.Is(err, engine.ErrUnlocked) {
+			b.Errorf("Extend: %v, want ErrLost alone", err)
+		}
+		b.wantKeys()
+	}))
 	t.Run("is abandoned without a trace", spec(engine.Options{}, func(b *bubble) {
 		taken := b.lock(b.Mutex("b"))
 		ctx, cancel := context.WithCancel(b.Context())
@@ -84,6 +93,8 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 		for what, locks := range map[string][]engine.Locker{
 			"no members":               nil,
 			"a nil member":             {b.Mutex("a"), nil},
+			"a nil Mutex":              {b.Mutex("a"), (*engine.Mutex)(nil)},
+			"a nil MultiLock":          {b.Mutex("a"), (*engine.MultiLock)(nil)},
 			"the same key twice":       {b.Mutex("a"), b.Mutex("a")},
 			"the same key, other kind": {b.Mutex("a"), b.FencedMutex("a")},
 			"a nested one":             {b.Mutex("a"), testkit.Multi(b, b.Mutex("b"), b.Mutex("a"))},

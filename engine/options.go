@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 )
 
@@ -217,10 +218,10 @@ func (o Options) withDefaults() (Options, error) {
 		require(false, "Lease %v: must be from %v to %v", o.Lease, minWatchedLease, MaxLease)
 		o.Lease = defaultLease
 	}
-	o.Lease = ceilMillis(o.Lease)
+	o.Lease = gate.CeilMillis(o.Lease)
 	o.FairWaiterLease = orDefault(o.FairWaiterLease, defaultFairWaiterLease)
 	require(o.FairWaiterLease >= minWatchedLease && o.FairWaiterLease <= time.Hour, "FairWaiterLease %v: must be from %v to 1h", o.FairWaiterLease, minWatchedLease)
-	o.FairWaiterLease = ceilMillis(o.FairWaiterLease)
+	o.FairWaiterLease = gate.CeilMillis(o.FairWaiterLease)
 	o.HandoffTime = orDefault(o.HandoffTime, min(defaultHandoffTime, o.Lease/10))
 	require(o.HandoffTime <= o.Lease/10, "HandoffTime %v: at most a tenth of Lease, %v", o.HandoffTime, o.Lease/10)
 	o.AnswerTimeout = orDefault(o.AnswerTimeout, min(defaultAnswerTimeout, o.Lease/3))

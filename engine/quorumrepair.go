@@ -118,9 +118,6 @@ func (c *composite) answered(h *Hold, a answer) {
 
 // noteLease notes the lease of an extended hold, for parts that are granted from now on.
 func (c *composite) noteLease(lease time.Duration) {
-	if _, err := wholeMillis(lease); err != nil { // as the parts will say
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if end := time.Now().Add(lease); c.repairs.fixed && end.After(c.repairs.end) {

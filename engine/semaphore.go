@@ -108,7 +108,7 @@ func (s *Semaphore) TrySetPermitsFor(ctx context.Context, n int64, ttl time.Dura
 	if ttl <= 0 || ttl > MaxLease {
 		return false, t.failed(invalid("a time to live of %v: must be positive and at most %v", ttl, MaxLease))
 	}
-	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n, TTL: ceilMillis(ttl)})
+	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n, TTL: gate.CeilMillis(ttl)})
 }
 
 // AddPermits changes the number of permits by n, from -2^50 to 2^50. The number of free permits may then be below 0 until

@@ -172,6 +172,21 @@ func TestSpecBounds(t *testing.T) {
 		b.unlock(third.granted())
 		b.wantKeys()
 	}))
+	t.Run("invariant: bounds-refuse-only-new-requests: who does not wait enters at MaxWaitersPerName", spec(engine.Options{MaxWaitersPerName: 1}, func(b *bubble) {
+		owner := engine.WithOwner(engine.NewOwner())
+		h := b.lock(b.Mutex("stock:7"), owner)
+		waiter := b.queue(b.Mutex("stock:7"))
+		again := b.lock(b.Mutex("stock:7"), owner)
+		tried, err := b.Mutex("stock:7").TryLock(b.Context(), owner)
+		b.wantNil("TryLock", err)
+		b.unlock(tried)
+		b.unlock(again)
+		adopted, err := b.Mutex("stock:7").Adopt(b.Context(), h.TenureID())
+		b.wantNil("Adopt", err)
+		b.unlock(adopted)
+		b.unlock(waiter.granted())
+		b.wantKeys()
+	}))
 	t.Run("what was answered or cancelled does not count any more", spec(engine.Options{MaxRequests: 1}, func(b *bubble) {
 		for range 10 {
 			h := b.lock(b.Mutex("stock:7"))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/virtual"
 )
 
@@ -27,10 +28,12 @@ type bubble struct {
 	redis *virtual.Redis
 }
 
-// spec makes a test that runs in a bubble, beside others: what is slow in one does not move the clock of another.
+// spec makes a test that runs in a bubble, beside others: what is slow in one does not move the clock of another. Under the race detector
+// one of three runs.
 func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	alone := specAlone(opts, test)
 	return func(t *testing.T) {
+		testkit.OneOf(t, 3)
 		t.Parallel()
 		alone(t)
 	}

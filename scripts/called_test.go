@@ -596,8 +596,7 @@ func TestWhateverFreesPermitsCalls(t *testing.T) {
 				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, semaphoreChannel}, true,
 			},
 		} {
-			t.Run(s.name, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, s.name, func(t *testing.T, b *box) {
 				if s.setup != nil {
 					s.setup(b)
 				}
@@ -654,8 +653,7 @@ func TestWhoCannotBeCalled(t *testing.T) {
 		})
 	}
 	for command, stands := range map[string]bool{"ZRANGE": true, "ZADD": false, "PEXPIRE": false, "ZSCORE": true, "ZREM": true} {
-		t.Run("a place while "+command+" is refused", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a place while "+command+" is refused", func(t *testing.T, b *box) {
 			b.must("SET", one, "0")
 			ask := answering(scripts.Take, command, refusal(scripts.NoPerm))
 			reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "1x1,", 1, semaphoreChannel)))

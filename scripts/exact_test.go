@@ -96,8 +96,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 	heard := b.listen(nobody)
 	sharded, _ := b.listenSharded(nobody), b.listenSharded(nobody)
 	for _, s := range scenes() {
-		t.Run(s.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, s.name, func(t *testing.T, b *box) {
 			if s.setup != nil {
 				s.setup(b)
 			}

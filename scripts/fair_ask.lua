@@ -62,10 +62,14 @@ local function goBack(l, me)
 		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
 end
 
--- turn returns for how many ms a free lock is left to the head.
+-- turn returns for how many ms a free lock is left to the head. One without a deadline gets one: nobody, Redisson neither, would ever remove it.
 local function turn(l, head)
-	local ends = lifeOf(l, head) or deadlineOf(l, head) or now + WAIT
-	return math.max(ends - now, 1)
+	local ends = lifeOf(l, head) or deadlineOf(l, head)
+	if not ends and not l.fault then
+		ends = now + WAIT
+		ask(l, 'ZADD', l.deadlines, string.format('%.0f', ends), head)
+	end
+	return math.max((ends or now) - now, 1)
 end
 
 -- refuse answers that it is not this engine's turn for ms, and leaves a claim if the call has a code.

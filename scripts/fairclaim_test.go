@@ -37,8 +37,7 @@ func TestFairClaims(t *testing.T) {
 		{"what is no claim", "you:2+300000 | you+9000", "you", "you:2 7", "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
 		{"the next of the engine that releases", "me:2+300000 you:2+300000 | me+9000 you+9000", "me", claim("me:2", 2000), "", 2, int64(scripts.Passed), "you:2+300000 | me+9000 you+9000", "me:2", 0, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, c.name, func(t *testing.T, b *box) {
 			b.setLine(c.line)
 			b.must("HSET", one, "me:1", "1")
 			b.must("HSET", fairKeys[4], c.engine, c.claim)
@@ -76,8 +75,7 @@ func TestFairClaims(t *testing.T) {
 		})
 	}
 	ask := func(code string) []any { return append(asking(2, "OLD", 0, 0)[:9:9], nobody, code) }
-	t.Run("who is refused leaves a claim, and who gets the lock takes it along", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "who is refused leaves a claim, and who gets the lock takes it along", func(t *testing.T, b *box) {
 		standing("java:1", "1")(b)
 		b.setLine("me:1+300000 me:2+300000 | me+9000")
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask("0")...), fmt.Sprint(-frozenTTL-2), "without a code")
@@ -92,8 +90,7 @@ func TestFairClaims(t *testing.T) {
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), "1", "at the head of a free lock")
 		b.want(b.must("EXISTS", fairKeys[4]), "0", "EXISTS of the claims")
 	})
-	t.Run("whose turn it is not claims a free lock, too", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "whose turn it is not claims a free lock, too", func(t *testing.T, b *box) {
 		b.setLine("you:1+300000 me:2+300000 | me+9000 you+7000")
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), fmt.Sprint(int64(-1<<43-7002)), "the answer")
 	})
@@ -108,8 +105,7 @@ func TestFairClaims(t *testing.T) {
 		"who is let in by our release takes it along":      {release("me:9", 2), false},
 		"a release that lets nobody in leaves it standing": {release("me:9", 1), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, name, func(t *testing.T, b *box) {
 			b.setLine("me:2+300000 me:3+300000 | me+9000")
 			b.must("HSET", fairKeys[4], "me", claim("me:2", 2000))
 			call := turn{call: c.call}
@@ -124,8 +120,7 @@ func TestFairClaims(t *testing.T) {
 		{"PUBLISH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
 		{"BOTH", "PUBLISH", "{ err = 'NOPERM' }", "-2", ""},
 	} {
-		t.Run("with "+c.how+" a lock is free for the head when "+c.command+" answers "+c.answer, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "with "+c.how+" a lock is free for the head when "+c.command+" answers "+c.answer, func(t *testing.T, b *box) {
 			b.setLine("you:2+300000 | you+9000")
 			b.must("HSET", one, "me:1", "1")
 			b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
@@ -138,8 +133,7 @@ func TestFairClaims(t *testing.T) {
 			b.want(b.line(), "you:2+300000 | you+9000", "the line")
 		})
 	}
-	t.Run("a gift that one of two channels may have told of stands", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a gift that one of two channels may have told of stands", func(t *testing.T, b *box) {
 		b.setLine("you:2+300000 | you+9000")
 		b.must("HSET", one, "me:1", "1")
 		b.must("HSET", fairKeys[4], "you", claim("you:2", 2000))
@@ -181,8 +175,7 @@ func TestFairClaimsToTheMillisecond(t *testing.T) {
 		"one of a clock that was put back":    {append(claimsOf(32), "they", claim("they:3", frozenNow+2001, 5)), claimed, stands},
 		"what is no claim takes room":         {append(claimsOf(32), "they", "they"), refused, "nil"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, name, func(t *testing.T, b *box) {
 			standing("java:1", "1")(b)
 			b.setLine("me:2+300000 | me+9000")
 			if of.before != nil {
@@ -194,8 +187,7 @@ func TestFairClaimsToTheMillisecond(t *testing.T) {
 		})
 	}
 	for command, claims := range map[string]int{"HLEN": 1, "HGETALL": 33} {
-		t.Run("none without a look for room by "+command, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "none without a look for room by "+command, func(t *testing.T, b *box) {
 			standing("java:1", "1")(b)
 			b.setLine("me:2+300000 | me+9000")
 			b.must(append([]string{"HSET", fairKeys[4]}, claimsOf(claims)...)...)

@@ -72,8 +72,7 @@ func (b *box) line() string {
 func TestFairLines(t *testing.T) {
 	b := realBox(t)
 	for _, c := range turns {
-		t.Run(c.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, c.name, func(t *testing.T, b *box) {
 			b.setLine(c.before)
 			if owner, ends := strings.CutSuffix(c.owner, " ends"); owner != "" {
 				b.must("HSET", one, owner, "1")
@@ -161,8 +160,7 @@ func TestFairLineIsCalled(t *testing.T) {
 		{turn{name: "not by ours behind another of ours", before: "you:1+200000 me:1+305000 | me+5 you+5", call: ask(1, "OLD", 0, 0), reply: -7}, ""},
 		{turn{name: "not by who asks once", before: "java:1+5000", call: ask(1, "TRY", 0, 0), reply: -5002}, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, c.name, func(t *testing.T, b *box) {
 			b.setLine(c.before)
 			if c.owner != "" {
 				b.must("HSET", one, c.owner, "1")

@@ -24,8 +24,7 @@ var others = map[string][]string{
 func TestForeignKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		for what, create := range others {
-			t.Run("a "+what, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, "a "+what, func(t *testing.T, b *box) {
 				b.must(create...)
 				was := b.must("TYPE", one)
 				for _, acquire := range []func() string{
@@ -163,8 +162,7 @@ func TestUserWithoutRights(t *testing.T) {
 		}
 	}
 	b := realBox(t)
-	t.Run("to keys hears so", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "to keys hears so", func(t *testing.T, b *box) {
 		user := b.limited(t, "+@all", "&*", "~other:*")
 		// Redis checks declared keys before a script runs.
 		for s, args := range map[*scripts.Script][]any{
@@ -200,22 +198,19 @@ func TestUserWithoutRights(t *testing.T) {
 		noPerm(t, user.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel))
 		b.stands(one, "me:1=1")
 	})
-	t.Run("to look at many names at once looks at each", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "to look at many names at once looks at each", func(t *testing.T, b *box) {
 		b.must("HSET", two, "java:1", "1")
 		user := b.limited(t, "+@all", "&*", "~*", "-exists")
 		b.want(user.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", "me:2", "me:3", hour), "[1 -1 1]")
 	})
-	t.Run("to channels frees, and says that nobody was told", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "to channels frees, and says that nobody was told", func(t *testing.T, b *box) {
 		b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 		user := b.limited(t, "+@all", "resetchannels", "~*")
 		b.want(user.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-2", "release")
 		b.want(user.eval(scripts.Release, []string{two, two}, "SPUBLISH", "me:2", channel), "-2", "release")
 		b.want(b.must("EXISTS", one, two), "0", "EXISTS")
 	})
-	t.Run("to ask who listens counts nobody", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "to ask who listens counts nobody", func(t *testing.T, b *box) {
 		b.listen(channel)
 		b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 		user := b.limited(t, "+@all", "&*", "~*", "-pubsub")

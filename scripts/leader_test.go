@@ -29,27 +29,23 @@ func (b *box) wantLeader(want string) {
 func TestLeader(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("nobody", func(t *testing.T) { b.fresh(t).wantLeader("0") })
-		t.Run("who has the lock", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "who has the lock", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			b.wantLeader("0") // it has not said so yet
 			b.want(notes(b, "me:1", "7", "red"), "[0 7 red "+since+"]", "note")
 			b.wantLeader("0 7 red " + since)
 			b.want(notes(b, "me:1", "7", "red"), "[0 7 red "+since+"]", "note again")
 		})
-		t.Run("who is called as the end of a wide call is", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "who is called as the end of a wide call is", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			b.want(notes(b, "me:1", "7", scripts.KeysBehind), "[0 7 KEYS "+since+"]", "note")
 		})
-		t.Run("a note again keeps its time", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a note again keeps its time", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			notes(b, "me:1", "7", "red")
 			b.want(b.eval(scripts.Leader, electing, "PUBLISH", "c", "me:1", "7", "red"), "[0 7 red "+since+"]", "note again")
 		})
-		t.Run("nobody who has no lock", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "nobody who has no lock", func(t *testing.T, b *box) {
 			b.want(notes(b, "me:1", "7", "red"), "[0]", "note of a free lock")
 			standing("you:1", "1")(b)
 			b.want(notes(b, "me:1", "7", "red"), "[0]", "note of another's lock")
@@ -58,8 +54,7 @@ func TestLeader(t *testing.T) {
 			b.want(notes(b, "me:1", "7", "red"), "[0 6 blue "+since+"]", "a late note")
 			b.wantLeader("0 6 blue " + since)
 		})
-		t.Run("nobody once the lock is free", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "nobody once the lock is free", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			notes(b, "me:1", "7", "red")
 			b.must("DEL", one)
@@ -68,8 +63,7 @@ func TestLeader(t *testing.T) {
 			b.wantLeader("0")
 			b.want(notes(b, "you:1", "1", "blue"), "[0 1 blue "+since+"]", "a term that is lower, after loss of data")
 		})
-		t.Run("the later of two terms of one owner", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "the later of two terms of one owner", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			notes(b, "me:1", "9", "red")
 			b.want(notes(b, "me:1", "10", "blue"), "[0 10 blue "+since+"]", "the next term")
@@ -77,8 +71,7 @@ func TestLeader(t *testing.T) {
 			b.want(notes(b, "me:1", "9", ""), "[0 10 blue "+since+"]", "a late end")
 			b.wantLeader("0 10 blue " + since)
 		})
-		t.Run("nobody when the term is over", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "nobody when the term is over", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			notes(b, "me:1", "9007199254740991", "red")
 			b.want(notes(b, "me:1", "9007199254740991", ""), "[0]", "the end")
@@ -86,14 +79,12 @@ func TestLeader(t *testing.T) {
 			b.wantLeader("0")
 			b.want(b.must("EXISTS", electing[1]), "0", "the note")
 		})
-		t.Run("nobody when the note names no owner", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "nobody when the note names no owner", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			b.must("HSET", electing[1], "term", "7", "identity", "red", "since", "1")
 			b.wantLeader("0")
 		})
-		t.Run("a key of another type", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a key of another type", func(t *testing.T, b *box) {
 			b.must("SET", electing[1], "x")
 			foreign := "[" + fault(scripts.Fault(17)) + "]"
 			b.want(b.eval(scripts.Leader, electing), foreign, "who leads")

@@ -310,8 +310,7 @@ func TestLine(t *testing.T) {
 			b.want(b.said(channel, all), "0", "the channel")
 			b.wantLine(place(bob, 1))
 		})
-		t.Run("many names", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "many names", func(t *testing.T, b *box) {
 			keys := []string{one, scripts.LineKey(one), two, scripts.LineKey(two), three, scripts.LineKey(three)}
 			for i, name := range []string{one, two, three} {
 				b.must("HSET", name, fmt.Sprint(ann, ":", i), "1")
@@ -372,8 +371,7 @@ func TestTurnsOfALine(t *testing.T) {
 		"the last of a long turn":                  {1659, true, true},
 		"none when the long turn is over":          {1660, true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, name, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			listeners, freed := 0, func() string { return "" }
@@ -405,45 +403,46 @@ func TestTurnsOfALine(t *testing.T) {
 	}
 }
 
+// refusedGifts are what a release answers, and what the first in line hears, where Redis refuses it a command.
+var refusedGifts = []struct {
+	command, answer, how string // of which Redis answers this
+	reply, heard         string // 77: it has the lock
+}{
+	{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "0"},
+	{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "0"},
+	{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
+	{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", ""},
+	{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "0"},
+	{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
+	{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, "77"},
+	{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", ""},
+	{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
+	{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, "77"},
+	{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
+	{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), ""},
+	{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "1"},
+}
+
 // Where Redis refuses a command the lock is free or somebody's, and nobody hears a code of a lock that it does not have.
 // invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
 func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
-	for _, of := range []struct {
-		command, answer, how string // of which Redis answers this
-		reply, has, heard    string
-	}{
-		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "", "0"},
-		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "", "0"},
-		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
-		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", "", ""},
-		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "", "0"},
-		{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "0"},
-		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, bob + ":1", "77"},
-		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", "", ""},
-		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
-		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, bob + ":1", "77"},
-		{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, bob + ":1", "77"},
-		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", ""},
-		{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "", "1"},
-	} {
-		t.Run(of.how+", "+of.command+" answers "+of.answer, func(t *testing.T) {
-			b := b.fresh(t)
+	for _, of := range refusedGifts {
+		b.run(t, of.how+", "+of.command+" answers "+of.answer, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 			b.asks(bob, 1, secret)
 			refused := answering(scripts.Release, of.command, of.answer)
 			b.want(b.eval(refused, lineNames[:2], of.how, ann+":1", channel), of.reply)
-			if of.has == "" {
-				b.want(b.must("EXISTS", one), "0", "EXISTS")
+			if of.heard == "77" {
+				b.stands(one, bob+":1=1")
 			} else {
-				b.stands(one, of.has+"=1")
+				b.want(b.must("EXISTS", one), "0", "EXISTS")
 			}
 			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), of.heard, "the inbox")
 		})
 	}
-	t.Run("TIME revoked", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "TIME revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
 		b.asks(bob, 1, secret)
@@ -453,8 +452,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
 	})
-	t.Run("PUBSUB revoked", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "PUBSUB revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 		b.asks(bob, 1, secret) // and is dead
@@ -465,8 +463,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0", "the inbox")
 		b.wantLine(cid + ":1 77")
 	})
-	t.Run("an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
 		b.asks(bob, 1, secret)
@@ -475,8 +472,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
 		b.wantLine(bob + ":1 77")
 	})
-	t.Run("whoever asks without PUBSUB leaves the places before it", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "whoever asks without PUBSUB leaves the places before it", func(t *testing.T, b *box) {
 		standing(old+":1", "1")(b)
 		b.asks(bob, 1, secret)
 		b.asks(cid, 1, secret)
@@ -500,8 +496,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		"by SSUBSCRIBE, without SPUBLISH": {false, true, "-spublish", false},
 		"both ways, without either":       {true, true, "-publish -spublish", false},
 	} {
-		t.Run("an engine listens "+name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "an engine listens "+name, func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			inbox := scripts.Inbox(scripts.LockChannel(one), bob)
 			var heard, sharded <-chan string
@@ -541,8 +536,7 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		})
 	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
-		t.Run("a place while "+command+" is refused", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a place while "+command+" is refused", func(t *testing.T, b *box) {
 			standing(ann+":1", "1")(b)
 			ask := answering(scripts.AcquireInLine, command, refusal(scripts.NoPerm))
 			reply := scripts.Reply(number(t, b.eval(ask, lineNames, 0, 64, 0, "PUBLISH", bob+":1", 30_000, secret)))

@@ -76,8 +76,7 @@ func TestListenersOfBothWaysAreCountedOnce(t *testing.T) {
 func TestOneOfTwoWaysIsRefused(t *testing.T) {
 	b := realBox(t)
 	for refused, heardSharded := range map[string]bool{"-publish": true, "-spublish": false} {
-		t.Run(refused, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, refused, func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			plain, sharded := b.listen(channel), b.listenSharded(channel)
 			user := b.limited(t, "&*", "~*", "+@all", refused)

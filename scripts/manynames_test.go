@@ -141,8 +141,7 @@ func TestTheSecondNameIsAnnouncedOnItsChannel(t *testing.T) {
 		if exactly[s.name].heard == "" || !many {
 			continue
 		}
-		t.Run(s.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, s.name, func(t *testing.T, b *box) {
 			if s.setup != nil {
 				s.setup(b)
 			}

@@ -12,28 +12,24 @@ import (
 // invariant: hold-within-tenure
 func TestAcquire(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("takes a free name: a hash of owner and count, with a TTL, as Redisson's", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "takes a free name: a hash of owner and count, with a TTL, as Redisson's", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "1")
 			b.stands(one, "me:1=1")
 			b.lasts(one, hour)
 		})
-		t.Run("asked twice takes once", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "asked twice takes once", func(t *testing.T, b *box) {
 			for range 2 {
 				b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "1")
 			}
 			b.stands(one, "me:1=1")
 		})
-		t.Run("asked again raises a TTL and never lowers it", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "asked again raises a TTL and never lowers it", func(t *testing.T, b *box) {
 			for _, lease := range []time.Duration{hour, twoHour, hour} {
 				b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", lease), "1")
 			}
 			b.lasts(one, twoHour)
 		})
-		t.Run("of another owner's name tells what its lease has left", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of another owner's name tells what its lease has left", func(t *testing.T, b *box) {
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
 			reply, _ := strconv.ParseInt(b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute), 10, 64)
 			ttl, held := scripts.Reply(reply).Held()
@@ -42,13 +38,11 @@ func TestAcquire(t *testing.T) {
 			}
 			b.stands(one, "java:1=1")
 		})
-		t.Run("of a name without TTL says so", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of a name without TTL says so", func(t *testing.T, b *box) {
 			b.must("HSET", one, "java:1", "3")
 			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour), "-1")
 		})
-		t.Run("before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T, b *box) {
 			now := b.serverMillis()
 			b.want(b.eval(scripts.Acquire, []string{one}, now+60_000, "me:1", hour), "1")
 			for _, names := range [][]string{{one}, {one, two}} { // also for an owner that has it
@@ -61,24 +55,21 @@ func TestAcquire(t *testing.T) {
 			b.lasts(one, hour)
 			b.want(b.must("EXISTS", two), "0")
 		})
-		t.Run("takes many names in one call", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "takes many names in one call", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", "me:2", "me:3", hour, twoHour, hour), "1")
 			b.stands(one, "me:1=1")
 			b.stands(two, "me:2=1")
 			b.stands(three, "me:3=1")
 			b.lasts(two, twoHour)
 		})
-		t.Run("answers each name when they fared differently", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "answers each name when they fared differently", func(t *testing.T, b *box) {
 			b.must("HSET", two, "java:1", "1")
 			b.must("SET", three, "x")
 			got := b.eval(scripts.Acquire, []string{one, two, three}, 0, "me:1", "me:2", "me:3", hour)
 			b.want(got, "[1 -1 "+fault(17)+"]")
 			b.stands(two, "java:1=1")
 		})
-		t.Run("with a lease that is none takes nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "with a lease that is none takes nothing", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Acquire, []string{one}, 0, "me:1", "soon"), fault(scripts.Other))
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 		})
@@ -87,8 +78,7 @@ func TestAcquire(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("frees, and tells who listens: 0 on Redisson's channel", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "frees, and tells who listens: 0 on Redisson's channel", func(t *testing.T, b *box) {
 			b.want(channel, "redisson_lock__channel:{stock:7}", "the channel")
 			heard := b.listen(channel)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
@@ -96,27 +86,23 @@ func TestRelease(t *testing.T) {
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 			b.want(b.said(channel, heard), "0", "the message")
 		})
-		t.Run("that nobody hears wakes nobody", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "that nobody hears wakes nobody", func(t *testing.T, b *box) {
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", scripts.LockChannel("nobody")), "0")
 		})
-		t.Run("of a spin lock says nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of a spin lock says nothing", func(t *testing.T, b *box) {
 			heard := b.listen(channel)
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", hour)
 			b.want(b.eval(scripts.Release, []string{one, one}, "NONE", "me:1", channel), "0")
 			b.want(b.said(channel, heard), "", "the channel")
 		})
-		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-1")
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
 			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), "-1")
 			b.stands(one, "java:1=1")
 		})
-		t.Run("of many names answers each", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of many names answers each", func(t *testing.T, b *box) {
 			heard := b.listen(scripts.LockChannel(two))
 			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 			got := b.eval(scripts.Release, []string{one, one, two, two, three, three}, "PUBLISH",
@@ -124,8 +110,7 @@ func TestRelease(t *testing.T) {
 			b.want(got, "[0 1 -1]")
 			b.want(b.said(scripts.LockChannel(two), heard), "0", "the message")
 		})
-		t.Run("by force frees a stranger, whatever it counts", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "by force frees a stranger, whatever it counts", func(t *testing.T, b *box) {
 			b.must("HSET", one, "java:1", "3")
 			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "java:1", scripts.LockChannel("nobody")), "0")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
@@ -136,29 +121,25 @@ func TestRelease(t *testing.T) {
 // invariant: hold-within-tenure
 func TestRenew(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("raises the TTL of an owner, never lowers it", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "raises the TTL of an owner, never lowers it", func(t *testing.T, b *box) {
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute)
 			for _, lease := range []time.Duration{hour, twoHour, time.Millisecond} {
 				b.want(b.eval(scripts.Renew, []string{one}, "me:1", lease), "1")
 			}
 			b.lasts(one, twoHour)
 		})
-		t.Run("gives a TTL to what has none", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "gives a TTL to what has none", func(t *testing.T, b *box) {
 			b.must("HSET", one, "me:1", "1")
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "1")
 			b.lasts(one, hour)
 		})
-		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", hour), "-1")
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", twoHour), "-1")
 			b.lasts(one, hour)
 		})
-		t.Run("of many names answers each", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of many names answers each", func(t *testing.T, b *box) {
 			b.eval(scripts.Acquire, []string{one, three}, 0, "me:1", "me:3", time.Minute)
 			b.want(b.eval(scripts.Renew, []string{one, two, three}, "me:1", "me:2", "me:3", hour, hour, twoHour), "[1 -1 1]")
 			b.lasts(one, hour)
@@ -170,23 +151,20 @@ func TestRenew(t *testing.T) {
 
 func TestConfirm(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("counts who listens, and renews", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "counts who listens, and renews", func(t *testing.T, b *box) {
 			b.eval(scripts.Acquire, []string{one}, 0, "me:1", time.Minute)
 			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody")), "0")
 			b.listen(channel)
 			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", time.Minute, channel), "1")
 			b.lasts(one, hour)
 		})
-		t.Run("of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of what is lost, or another owner's, is not mine and changes nothing", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", hour, channel), "-1")
 			b.eval(scripts.Acquire, []string{one}, 0, "java:1", hour)
 			b.want(b.eval(scripts.Confirm, []string{one, one}, "PUBLISH", "me:1", twoHour, channel), "-1")
 			b.lasts(one, hour)
 		})
-		t.Run("of many names answers each", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of many names answers each", func(t *testing.T, b *box) {
 			b.listen(scripts.LockChannel(two))
 			b.eval(scripts.Acquire, []string{one, two}, 0, "me:1", "me:2", hour)
 			got := b.eval(scripts.Confirm, []string{one, one, two, two, three, three}, "PUBLISH", "me:1", hour, scripts.LockChannel("nobody"),
@@ -198,12 +176,10 @@ func TestConfirm(t *testing.T) {
 
 func TestInspect(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("of a free name", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of a free name", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -2 0]")
 		})
-		t.Run("of a held one, with and without TTL", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of a held one, with and without TTL", func(t *testing.T, b *box) {
 			b.must("HSET", one, "java:1", "3")
 			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -1 0 java:1 3]")
 			b.must("PEXPIRE", one, "3600000")
@@ -211,8 +187,7 @@ func TestInspect(t *testing.T) {
 				t.Errorf("answered %s", got)
 			}
 		})
-		t.Run("tells the last fencing token where there is one", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "tells the last fencing token where there is one", func(t *testing.T, b *box) {
 			b.must("SET", two, "42")
 			b.want(b.eval(scripts.Inspect, []string{one, two}), "[0 -2 42]")
 			b.want(b.eval(scripts.Inspect, []string{one, three}), "[0 -2 0]")
@@ -227,6 +202,11 @@ func (b *box) fresh(t *testing.T) *box {
 	t.Helper()
 	b.must("FLUSHALL")
 	return &box{t, b.client, b.redis}
+}
+
+// run runs a part of a test on a box with nothing in it.
+func (b *box) run(t *testing.T, name string, test func(t *testing.T, b *box)) {
+	t.Run(name, func(t *testing.T) { test(t, b.fresh(t)) })
 }
 
 func (b *box) serverMillis() int64 {

@@ -22,8 +22,7 @@ func TestReceiptsAreInTheOrderOfTheirNumbers(t *testing.T) {
 			{10, 10, "5", "10:0"},
 			{99, 100, "8", "100:0"},
 		} {
-			t.Run(fmt.Sprintf("call %d after %d", c.call, c.last), func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, fmt.Sprintf("call %d after %d", c.call, c.last), func(t *testing.T, b *box) {
 				b.must("SET", one, "5")
 				b.must("SET", countKeys[1], fmt.Sprint(c.last, ":0"))
 				b.eval(scripts.Give, poolKeys, "PUBLISH", 0, c.call, 3, nobody)
@@ -49,8 +48,7 @@ func TestPlacesAreInTheOrderOfTheirNumbers(t *testing.T) {
 		"a release before the ninth":  {release("java:9", 9), line},
 		"the ninth and tenth give up": {leave(2, 9), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, name, func(t *testing.T, b *box) {
 			b.setLine(line)
 			standing("java:8", "1")(b)
 			call := turn{call: c.call}
@@ -65,8 +63,7 @@ func TestPlacesAreInTheOrderOfTheirNumbers(t *testing.T) {
 	}{
 		{"me:10", leave(2, 9), "0"}, {"me:9", leave(1, 10), "1"}, {"me:10", leave(1, 9), "1"}, {"me:9", leave(2, 9), "0"},
 	} {
-		t.Run(fmt.Sprint(c.claims, " claims and ", c.call[1:], " leave"), func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, fmt.Sprint(c.claims, " claims and ", c.call[1:], " leave"), func(t *testing.T, b *box) {
 			b.setLine(line)
 			standing("java:8", "1")(b)
 			b.must("HSET", fairKeys[4], "me", fmt.Sprintf("%s 72 %d 5", c.claims, frozenNow+2000))
@@ -80,32 +77,27 @@ func TestPlacesAreInTheOrderOfTheirNumbers(t *testing.T) {
 // invariant: change-has-one-effect, reply-says-what-redis-holds
 func TestCountsAndLeasesAreNumbers(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("nine are counted down from ten", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "nine are counted down from ten", func(t *testing.T, b *box) {
 			b.must("SET", one, "10")
 			b.eval(scripts.CountDown, countKeys, "PUBLISH", 0, 7, 9, nobody)
 			b.want(b.must("GET", one), "1", "the count")
 		})
-		t.Run("ten of nine are all of them", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "ten of nine are all of them", func(t *testing.T, b *box) {
 			heard := b.listen(nobody)
 			b.must("SET", one, "9")
 			b.eval(scripts.CountDown, countKeys, "PUBLISH", 0, 7, 10, nobody)
 			b.want(b.said(nobody, heard), "0", "the channel")
 		})
-		t.Run("a lock of nine bytes is smaller than one of eight million", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a lock of nine bytes is smaller than one of eight million", func(t *testing.T, b *box) {
 			b.must("HSET", one, "java:123", "1")
 			b.want(b.eval(scripts.Inspect, []string{one}), "[0 -1 0 java:123 1]", "inspect")
 		})
-		t.Run("who stands behind ten callers that are not all served is not served", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "who stands behind ten callers that are not all served is not served", func(t *testing.T, b *box) {
 			b.must("SET", one, "19")
 			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, "2x10,1x1", 0, nobody), "18", "take")
 			b.want(b.must("GET", one), "1", "free")
 		})
-		t.Run("a reader's hold of nine seconds is prolonged to ten", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a reader's hold of nine seconds is prolonged to ten", func(t *testing.T, b *box) {
 			keys := []string{one, one, scripts.HoldKey(one, "me:1")}
 			acquire := func(lease int) { b.eval(scripts.AcquireRead, keys, 0, "PUBLISH", "me:1", lease, "", -1) }
 			acquire(9000)
@@ -114,8 +106,7 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 				t.Errorf("the hold lasts for %d ms, want 10000 or a little less", left)
 			}
 		})
-		t.Run("the tenth term of a leader is behind its ninth", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "the tenth term of a leader is behind its ninth", func(t *testing.T, b *box) {
 			standing("me:1", "1")(b)
 			notes(b, "me:1", "9", "red")
 			b.want(notes(b, "me:1", "10", "blue"), "[0 10 blue "+since+"]", "the later note")

@@ -41,8 +41,7 @@ func TestPermitTake(t *testing.T) {
 		{"what never ends is not waited for", 0, []int64{922337203685477 - frozenNow}, 1, "-1", "0"},
 		{"what ends in the last year of Lua is", 0, []int64{922337203685476 - frozenNow}, 1, fmt.Sprint(int64(-(922337203685476 - frozenNow) - 2)), "0"},
 	} {
-		t.Run(c.what, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, c.what, func(t *testing.T, b *box) {
 			permitsEnding(b, c.free, c.held...)
 			b.want(b.takePermits(0x0102030405, c.n), c.reply, "permit_take")
 			b.want(b.must("GET", one), c.left, "free")
@@ -54,8 +53,7 @@ func TestPermitTake(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a key with an end takes the held ones along", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a key with an end takes the held ones along", func(t *testing.T, b *box) {
 		permitsEnding(b, 1)
 		b.want(b.takePermits(7, 1), "1", "permit_take")
 		b.want(b.must("PTTL", permitKeys[1]), "-1", "PTTL of the held ones of a key without an end")
@@ -65,16 +63,14 @@ func TestPermitTake(t *testing.T) {
 			t.Errorf("the held ones end in %d ms, want %d or a little less", ttl, frozenTTL)
 		}
 	})
-	t.Run("also within a millisecond", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "also within a millisecond", func(t *testing.T, b *box) {
 		permitsEnding(b, 1)
 		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody), "1", "permit_take")
 		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
 			t.Error("the held ones do not end")
 		}
 	})
-	t.Run("too few leave a receipt when the call was sent before", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "too few leave a receipt when the call was sent before", func(t *testing.T, b *box) {
 		permitsEnding(b, 0, 5000)
 		args := []any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody}
 		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take")
@@ -85,21 +81,18 @@ func TestPermitTake(t *testing.T) {
 		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take sent again")
 		b.want(b.must("GET", permitKeys[2]), "7:-5002", "the receipt")
 	})
-	t.Run("taken, and over meanwhile", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "taken, and over meanwhile", func(t *testing.T, b *box) {
 		permitsEnding(b, 5)
 		b.must("SET", permitKeys[2], "7:1")
 		b.want(b.takePermits(7, 1), "-1", "permit_take")
 		b.want(b.must("GET", one), "5", "free")
 	})
-	t.Run("a receipt that is none", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a receipt that is none", func(t *testing.T, b *box) {
 		permitsEnding(b, 5)
 		b.must("SET", permitKeys[2], "no receipt")
 		b.want(b.takePermits(7, 1), "1", "permit_take")
 	})
-	t.Run("asked again they last a millisecond longer at least", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "asked again they last a millisecond longer at least", func(t *testing.T, b *box) {
 		permitsEnding(b, 5, 3_600_000, 9_000_000)
 		b.want(b.takePermits(1, 2), "1", "permit_take")
 		b.want(b.must("ZSCORE", permitKeys[1], idOf(1)), strconv.Itoa(frozenNow+3_600_001), "the end")
@@ -156,8 +149,7 @@ func TestPermitFree(t *testing.T) {
 		{"a given one that ends this millisecond", 0, 1, idOf(4), "-1", "", "5"},
 		{"a given one that is not there", 0, 2, idOf(2) + idOf(9), "-1", "", "5"},
 	} {
-		t.Run(c.what, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, c.what, func(t *testing.T, b *box) {
 			permitsEnding(b, 5, -9, 1, 9000)
 			if c.first == 0 && c.n == 1 {
 				b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow), idOf(4))

@@ -136,8 +136,7 @@ func TestNumbersAreExactOrRefused(t *testing.T) {
 				{"9007199254740993", 2, "9007199254740993", true},
 				{"9223372036854775807", 1, "9223372036854775807", true},
 			} {
-				t.Run(fmt.Sprintf("%s: %s and %d", s.Name, c.from, c.n), func(t *testing.T) {
-					b := b.fresh(t)
+				b.run(t, fmt.Sprintf("%s: %s and %d", s.Name, c.from, c.n), func(t *testing.T, b *box) {
 					b.must("SET", one, c.from)
 					want := "0"
 					if c.refused {

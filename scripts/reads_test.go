@@ -26,8 +26,7 @@ func TestAReplyWithoutTheRightToReadIsTrue(t *testing.T) {
 	for _, s := range scenes() {
 		for _, command := range readsOf(s.script) {
 			for _, key := range append(slices.Clone(s.keys), "") {
-				t.Run(s.name+", "+command+" "+key, func(t *testing.T) {
-					b := b.fresh(t)
+				b.run(t, s.name+", "+command+" "+key, func(t *testing.T, b *box) {
 					if s.setup != nil {
 						s.setup(b)
 					}

@@ -65,8 +65,7 @@ func TestReadWriteCallsAboutWhatIsTaken(t *testing.T) {
 			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, c.read},
 			{scripts.AcquireWriteInLine, unfenced, []any{0, "PUBLISH", "me:1:write", hour, 77}, c.write},
 		} {
-			t.Run(call.script.Name+" of what is "+name, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, call.script.Name+" of what is "+name, func(t *testing.T, b *box) {
 				c.setup(b)
 				before := b.dump()
 				b.want(b.eval(frozen(call.script), call.keys, call.args...), call.want, "the call")
@@ -98,8 +97,7 @@ func TestReadWriteCallsAboutWhatIsNotMine(t *testing.T) {
 			{scripts.Renew, names, []any{"me:1:write", hour}},
 			{scripts.Confirm, unfenced, []any{"PUBLISH", "me:1:write", hour, nobody}},
 		} {
-			t.Run(c.script.Name+" of what is "+name, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, c.script.Name+" of what is "+name, func(t *testing.T, b *box) {
 				setup(b)
 				before := b.dump()
 				b.want(b.eval(c.script, c.keys, c.args...), "-1", "the call")
@@ -122,8 +120,7 @@ func TestReadersWhoLeave(t *testing.T) {
 	release := func(b *box, owner string) string {
 		return b.eval(scripts.ReleaseRead, []string{one, one, scripts.HoldKey(one, owner)}, "PUBLISH", 0, owner, nobody)
 	}
-	t.Run("the lock ends with the longest of the others", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "the lock ends with the longest of the others", func(t *testing.T, b *box) {
 		standing("mode", "read", "me:1", "1", "java:1", "2", "java:2", "1")(b)
 		holds(b, "1800000", "me:1", "1")
 		holds(b, "300000", "java:1", "1")
@@ -134,8 +131,7 @@ func TestReadersWhoLeave(t *testing.T) {
 		b.lasts(one, 10*time.Minute)
 	})
 	for _, longest := range []string{"1", "2", "3"} {
-		t.Run("whichever hold of a reader that is: "+longest, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "whichever hold of a reader that is: "+longest, func(t *testing.T, b *box) {
 			standing("mode", "read", "me:1", "1", "java:1", "3")(b)
 			holds(b, "300000", "java:1", "1", "2", "3")
 			holds(b, "600000", "java:1", longest)
@@ -145,37 +141,32 @@ func TestReadersWhoLeave(t *testing.T) {
 	}
 	b.listen("heard")
 	for left, want := range map[string][2]string{"-2": {"", "1"}, "-1": {"", "1"}, "0": {"", "1"}, "1": {"[java:1 1 mode read]", "0"}} {
-		t.Run("a hold that has "+left+" ms left", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a hold that has "+left+" ms left", func(t *testing.T, b *box) {
 			standing("mode", "read", "me:1", "1", "java:1", "1")(b)
 			script := answering(wrapped(scripts.ReleaseRead, "", "if name == 'PEXPIRE' then return 'refused' end", ""), "PTTL", left)
 			b.want(b.eval(script, readNames, "PUBLISH", 0, "me:1", "heard"), want[1], "release_read")
 			b.want(b.thing(one).value, want[0], "the lock")
 		})
 	}
-	t.Run("also of a name with a hash tag", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "also of a name with a hash tag", func(t *testing.T, b *box) {
 		b.must("HSET", two, "mode", "read", "me:1", "1", "java:1", "1")
 		b.must("SET", scripts.HoldKey(two, "java:1"), "1", "PX", "600000")
 		b.want(b.eval(scripts.ReleaseRead, []string{two, two, scripts.HoldKey(two, "me:1")}, "PUBLISH", 0, "me:1", nobody), "0", "release_read")
 		b.stands(two, "java:1=1", "mode=read")
 	})
-	t.Run("a reader whose count is no number is gone, too", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a reader whose count is no number is gone, too", func(t *testing.T, b *box) {
 		standing("mode", "read", "me:1", "many")(b)
 		holds(b, "300000", "me:1", "1")
 		b.want(release(b, "me:1"), "0", "release_read")
 		b.want(b.must("DBSIZE"), "0", "DBSIZE")
 	})
-	t.Run("of a dead reader too nothing is left", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "of a dead reader too nothing is left", func(t *testing.T, b *box) {
 		standing("mode", "read", "me:1", "3", "java:1", "1")(b)
 		holds(b, "1800000", "me:1", "1", "2", "3")
 		b.want(release(b, "me:1"), "0", "release_read")
 		b.want(b.must("DBSIZE"), "0", "DBSIZE")
 	})
-	t.Run("a writer that read goes on to write", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a writer that read goes on to write", func(t *testing.T, b *box) {
 		standing("mode", "write", "me:1", "1", "me:1:write", "1")(b)
 		holds(b, "300000", "me:1", "1")
 		b.want(release(b, "me:1"), "0", "release_read")
@@ -183,8 +174,7 @@ func TestReadersWhoLeave(t *testing.T) {
 		b.lasts(one, half)
 		b.want(b.must("DBSIZE"), "1", "DBSIZE")
 	})
-	t.Run("a writer that reads goes on to read", func(t *testing.T) {
-		b := b.fresh(t)
+	b.run(t, "a writer that reads goes on to read", func(t *testing.T, b *box) {
 		standing("mode", "write", "me:1", "1", "me:1:write", "1")(b)
 		b.want(b.eval(scripts.ReleaseWrite, unfenced, "PUBLISH", "me:1:write", nobody), "0", "release_write")
 		b.stands(one, "me:1=1", "mode=read")

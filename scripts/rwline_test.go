@@ -287,8 +287,7 @@ func TestReadersPassNoWriter(t *testing.T) {
 			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":2", -secret, -2))
 			b.wantLine(writer(cid, 1))
 		})
-		t.Run("a free lock is read whoever stands in line", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a free lock is read whoever stands in line", func(t *testing.T, b *box) {
 			b.inbox(cid)
 			b.stand(writer(cid, 1))
 			b.granted(b.reads(bob, 1))
@@ -667,8 +666,7 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 func TestReadWriteLinesOfNames(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		names := []string{one, two, three}
-		t.Run("several names in one call", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "several names in one call", func(t *testing.T, b *box) {
 			b.must("HSET", one, "mode", "write", ann+":1:write", "1")
 			b.must("HSET", two, "mode", "read", ann+":2", "1")
 			acquire := func(script scripts.Script, owner string, args ...any) string {
@@ -704,8 +702,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			b.stands(one, bob+":0:write=1", "mode=write")
 			b.want(b.must("EXISTS", two, three), "0", "EXISTS of the others")
 		})
-		t.Run("a name with a hash tag", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a name with a hash tag", func(t *testing.T, b *box) {
 			channel, line := scripts.RWChannel(two), scripts.LineKey(two)
 			heard := b.hears(scripts.Inbox(channel, bob))
 			b.must("HSET", two, "mode", "read", ann+":1", "1")
@@ -716,8 +713,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			b.stands(two, bob+":1:write=1", "mode=write")
 			heard("77")
 		})
-		t.Run("a lock outside of which the dead stand before us is looked at by its own channel", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a lock outside of which the dead stand before us is looked at by its own channel", func(t *testing.T, b *box) {
 			channel, line := scripts.RWChannel(two), scripts.LineKey(two)
 			b.listen(scripts.Inbox(channel, bob))
 			b.must("HSET", two, "mode", "write", old+":1:write", "1")
@@ -819,23 +815,7 @@ func TestAReaderThatLeavesTheLockToAnOutsiderTellsTheFirst(t *testing.T) {
 // invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
 func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 	b := realBox(t)
-	for _, of := range []struct {
-		command, answer, how string // of which Redis answers this
-		reply, heard         string // 77: it has the lock
-	}{
-		{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "0"},
-		{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "0"},
-		{"ZREM", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
-		{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", ""},
-		{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "0"},
-		{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
-		{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, "77"},
-		{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", ""},
-		{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
-		{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, "77"},
-		{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), ""},
-		{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "1"},
-	} {
+	for _, of := range refusedGifts {
 		check := func(b *box, reply string, says func(string)) {
 			b.Helper()
 			b.want(reply, of.reply, "the release")
@@ -871,8 +851,7 @@ func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 		says("")
 	})
 	for _, command := range []string{"HSET", "PEXPIRE"} {
-		t.Run("a reader whose "+command+" is refused keeps its place, and the lock its end", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a reader whose "+command+" is refused keeps its place, and the lock its end", func(t *testing.T, b *box) {
 			b.stand(reader(bob, 1))
 			ask := answering(scripts.AcquireRead, command, refusal(scripts.OutOfMem))
 			b.want(fmt.Sprint(int64(b.readsWith(ask, "PUBLISH", rwLine, bob+":1", -secret, -1))), fault(scripts.OutOfMem), "the acquire")
@@ -1008,8 +987,7 @@ func TestManyDeadStandInAReadWriteLine(t *testing.T) {
 				second("0")
 			})
 			if place == "readers" {
-				t.Run(fmt.Sprintf("one that has begun to read before %d dead", dead), func(t *testing.T) {
-					b := b.fresh(t)
+				b.run(t, fmt.Sprintf("one that has begun to read before %d dead", dead), func(t *testing.T, b *box) {
 					behind(t, b)
 					b.must("ZADD", rwLine, "-1", reader(bob, 1), "10000", reader(cid, 1))
 					next := b.inbox(cid)

@@ -28,8 +28,7 @@ func acquireSimple(b *box, owner string, lease time.Duration) string {
 // invariant: hold-within-tenure
 func TestAcquireSimple(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("takes a free name as SET NX PX does", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "takes a free name as SET NX PX does", func(t *testing.T, b *box) {
 			b.want(acquireSimple(b, annOwner, hour), "1")
 			b.want(b.must("SET", two, annOwner, "NX", "PX", "3600000"), "OK", "SET")
 			for _, name := range []string{one, two} {
@@ -39,16 +38,14 @@ func TestAcquireSimple(t *testing.T) {
 			}
 			b.want(b.do("SET", one, "token", "NX", "PX", "3600000"), "nil", "SET by another")
 		})
-		t.Run("asked again raises the TTL, and never lowers it", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "asked again raises the TTL, and never lowers it", func(t *testing.T, b *box) {
 			for _, lease := range []time.Duration{hour, twoHour, hour} {
 				b.want(acquireSimple(b, annOwner, lease), "1")
 			}
 			b.want(b.must("GET", one), annOwner, "GET")
 			b.lasts(one, twoHour)
 		})
-		t.Run("of what an engine has tells what its lease has left", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of what an engine has tells what its lease has left", func(t *testing.T, b *box) {
 			acquireSimple(b, bobOwner, hour)
 			reply := scripts.Reply(number(t, acquireSimple(b, annOwner, twoHour)))
 			if ttl, held := reply.Held(); !held || ttl > hour || ttl < hour-time.Minute || reply.Place() != (scripts.Place{}) {
@@ -57,8 +54,7 @@ func TestAcquireSimple(t *testing.T) {
 			b.want(b.must("GET", one), bobOwner, "GET")
 		})
 		for what, value := range simpleValues {
-			t.Run("of what another has leaves it as it is, and says so: "+what, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, "of what another has leaves it as it is, and says so: "+what, func(t *testing.T, b *box) {
 				b.must("SET", one, value)
 				b.want(acquireSimple(b, annOwner, hour), fmt.Sprint(int64(3*(-1<<43)-1)), "acquire_simple of what has no TTL")
 				b.must("SET", one, value, "PX", "1800000")
@@ -70,8 +66,7 @@ func TestAcquireSimple(t *testing.T) {
 				b.lasts(one, half)
 			})
 		}
-		t.Run("of a string that is too long for a lock leaves it alone, and says that it is none", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "of a string that is too long for a lock leaves it alone, and says that it is none", func(t *testing.T, b *box) {
 			b.must("SET", one, strings.Repeat("x", 1<<20)) // the longest that InspectSimple shows
 			b.want(acquireSimple(b, annOwner, hour), fmt.Sprint(int64(3*(-1<<43)-1)), "of 1 MB")
 			b.must("SET", one, strings.Repeat("x", 1<<20+1))
@@ -79,8 +74,7 @@ func TestAcquireSimple(t *testing.T) {
 			b.want(b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", annOwner, hour, 77, channel), fault(17), "in line")
 			b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
 		})
-		t.Run("before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "before its notAfter takes, after it does nothing and tells the server's time", func(t *testing.T, b *box) {
 			now := b.serverMillis()
 			b.want(b.eval(scripts.AcquireSimple, names, now+60_000, annOwner, hour), "1")
 			for _, answer := range []string{
@@ -96,16 +90,14 @@ func TestAcquireSimple(t *testing.T) {
 			b.lasts(one, hour)
 			b.want(b.must("EXISTS", two, lineNames[1]), "0", "EXISTS")
 		})
-		t.Run("takes many names in one call, and answers each when they fared differently", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "takes many names in one call, and answers each when they fared differently", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.AcquireSimple, []string{one, two}, 0, annOwner, hour, bobOwner, twoHour), "1")
 			b.lasts(one, hour)
 			b.lasts(two, twoHour)
 			b.must("HSET", three, "me:1", "1")
 			b.want(b.eval(scripts.AcquireSimple, []string{one, three, "stock:10"}, 0, annOwner, hour, annOwner, hour, annOwner, hour), "[1 "+fault(21)+" 1]")
 		})
-		t.Run("with a lease that is none takes nothing", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "with a lease that is none takes nothing", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.AcquireSimple, names, 0, annOwner, "soon"), fault(scripts.Other))
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 		})
@@ -125,8 +117,7 @@ func TestSimpleLocksOfOthersStay(t *testing.T) {
 			}
 		}
 		for what, command := range create {
-			t.Run(what, func(t *testing.T) {
-				b := b.fresh(t)
+			b.run(t, what, func(t *testing.T, b *box) {
 				b.must(command...)
 				b.must("PEXPIRE", one, "1800000")
 				kind, before := b.must("TYPE", one), ""
@@ -174,8 +165,7 @@ func (b *box) dumpOf(kind string) string {
 
 func TestSimple(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
-		t.Run("a renewal raises the TTL of its owner, never lowers it, and gives one to what has none", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a renewal raises the TTL of its owner, never lowers it, and gives one to what has none", func(t *testing.T, b *box) {
 			b.must("SET", one, annOwner)
 			for _, lease := range []time.Duration{hour, twoHour, time.Millisecond} {
 				b.want(b.eval(scripts.RenewSimple, names, annOwner, lease), "1")
@@ -183,8 +173,7 @@ func TestSimple(t *testing.T) {
 			b.lasts(one, twoHour)
 			b.want(b.eval(scripts.RenewSimple, []string{one, two}, annOwner, annOwner, hour), "[1 -1]", "of two")
 		})
-		t.Run("a confirmation renews, and counts who stands in line", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a confirmation renews, and counts who stands in line", func(t *testing.T, b *box) {
 			simply(annOwner)(b)
 			b.want(b.eval(scripts.ConfirmSimple, lineNames[:2], annOwner, hour), "0")
 			b.lasts(one, hour)
@@ -192,8 +181,7 @@ func TestSimple(t *testing.T) {
 			b.want(b.eval(scripts.ConfirmSimple, lineNames[:2], annOwner, hour), waiting(0, 2))
 			b.want(b.eval(scripts.ConfirmSimple, unfenced, annOwner, hour), "0", "where nobody can stand")
 		})
-		t.Run("a release compares, frees, and says nothing on the channel", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a release compares, frees, and says nothing on the channel", func(t *testing.T, b *box) {
 			heard := b.listen(channel)
 			simply(annOwner)(b)
 			b.want(b.eval(scripts.ReleaseSimple, lineNames[:2], "PUBLISH", ann+":1:an0ther", channel, 100), "-1", "with another salt")
@@ -210,8 +198,7 @@ func TestSimple(t *testing.T) {
 				b.want(b.must("EXISTS", one), "0", "EXISTS")
 			}
 		})
-		t.Run("detached it stays taken for a lease of its own, and as long when that is asked again", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "detached it stays taken for a lease of its own, and as long when that is asked again", func(t *testing.T, b *box) {
 			simply(annOwner)(b)
 			for _, lease := range []time.Duration{5 * time.Minute, hour} {
 				b.want(b.eval(scripts.DetachSimple, lineNames[:2], "PUBLISH", annOwner, annOwner+":detached", lease, channel), "0")
@@ -221,8 +208,7 @@ func TestSimple(t *testing.T) {
 			b.want(b.eval(scripts.RenewSimple, names, annOwner, hour), "-1", "renew_simple")
 			b.want(b.eval(scripts.ReleaseSimple, unfenced, "PUBLISH", annOwner, channel, 0), "-1", "release_simple")
 		})
-		t.Run("adopted it has a fresh owner and a lease of its own, once", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "adopted it has a fresh owner and a lease of its own, once", func(t *testing.T, b *box) {
 			b.must("SET", one, "token")
 			adopt := func(fresh string, lease time.Duration) string {
 				return b.eval(scripts.AdoptSimple, names, 0, "token", fresh, lease)
@@ -234,8 +220,7 @@ func TestSimple(t *testing.T) {
 			b.want(b.must("GET", one), annOwner, "GET")
 			b.lasts(one, twoHour)
 		})
-		t.Run("looked at it is as if it were a hash of one owner", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "looked at it is as if it were a hash of one owner", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.InspectSimple, names), "[0 -2 0]", "free")
 			b.must("SET", one, "token")
 			b.want(b.eval(scripts.InspectSimple, names), "[0 -1 0 token 1]", "without a TTL")
@@ -248,8 +233,7 @@ func TestSimple(t *testing.T) {
 			b.must("SET", one, strings.Repeat("x", 1<<20+1))
 			b.want(b.eval(scripts.InspectSimple, names), "["+fault(17)+" 0 0]", "of more")
 		})
-		t.Run("a look says whether names are free, of whatever type they are", func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, "a look says whether names are free, of whatever type they are", func(t *testing.T, b *box) {
 			b.want(b.eval(scripts.Peek, names), "0", "free")
 			b.must("SET", one, "")
 			b.must("HSET", two, "me:1", "1")

@@ -25,8 +25,7 @@ func TestAWideCallTouchesNoNameWhoseKeysMayBeApart(t *testing.T) {
 		if len(s.keys) == 1 || strings.HasPrefix(s.script.Name, "count") || s.script.Name == "permit_count" {
 			continue
 		}
-		t.Run(s.name, func(t *testing.T) {
-			b := b.fresh(t)
+		b.run(t, s.name, func(t *testing.T, b *box) {
 			b.must("CLUSTER", "SETSLOT", number, "STABLE")
 			if s.setup != nil {
 				s.setup(b)

@@ -60,13 +60,14 @@ func (t *Timer[T]) Remove() {
 // furthest slot and is moved on when that is opened.
 type Slots[T any] struct {
 	heads  []Timer[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
+	filled []uint64   // a bit for each slot: it got an entry since it was last found empty
 	due    Timer[T]   // ring of the entries in opened slots, not yet yielded or moved on
 	opened Tick       // the last tick opened; the slots hold the ticks after it
 	arm    func(Tick)
 }
 
-// NewSlots returns empty slots, n of them, rounded up to a power of two. They take 32 bytes each when T is a
-// pointer.
+// NewSlots returns empty slots, n of them, rounded up to a power of two. They take 32 bytes and a bit each when T is
+// a pointer.
 //
 // arm is called, inside Put or Due, when a slot gets an entry and arm was not called for its tick yet: the owner
 // must see to it that Due is called once that tick has begun. It is called once for each tick, however often
@@ -77,7 +78,7 @@ func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
 		arm = func(Tick) {}
 	}
 	n = 1 << bits.Len(uint(max(n, 1)-1))
-	s := &Slots[T]{heads: make([]Timer[T], n), arm: arm}
+	s := &Slots[T]{heads: make([]Timer[T], n), filled: make([]uint64, (n+63)/64), arm: arm}
 	s.due.clear()
 	for i := range s.heads {
 		s.heads[i].clear()
@@ -96,7 +97,8 @@ func (s *Slots[T]) Put(e *Timer[T], at Tick) {
 // place links e into the slot of its tick, or into the furthest one, and calls arm for a slot that had none.
 func (s *Slots[T]) place(e *Timer[T]) {
 	tick := min(e.at, s.opened+Tick(len(s.heads)))
-	head := s.slot(tick)
+	at, head := s.index(tick), s.slot(tick)
+	s.filled[at/64] |= 1 << (at % 64)
 	head.push(e)
 	if head.at != tick {
 		head.at = tick
@@ -132,23 +134,32 @@ func (s *Slots[T]) Quiet(now Tick) bool { return now <= s.opened && s.due.empty(
 // open moves the slots up to now to the due ring. All of them before any entry is moved on: the slot of now
 // and the furthest slot after it are the same ring.
 func (s *Slots[T]) open(now Tick) {
-	for t := s.opened + 1; t <= min(now, s.opened+Tick(len(s.heads))); t++ {
+	for t, any := s.Next(); any && t <= now; t, any = s.Next() {
 		s.due.pushAll(s.slot(t))
 	}
 	s.opened = max(s.opened, now)
 }
 
-// Next returns the tick of the first slot that holds entries, after a look at every slot before it. False: none does.
+// Next returns the tick of the first slot that holds entries. False: none does.
 func (s *Slots[T]) Next() (Tick, bool) {
-	for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); t++ {
-		if !s.slot(t).empty() {
+	for t := s.opened + 1; t <= s.opened+Tick(len(s.heads)); {
+		at := s.index(t)
+		switch ahead := s.filled[at/64] >> (at % 64); {
+		case ahead == 0:
+			t += Tick(min(64, len(s.heads)) - at%64)
+		case ahead&1 == 0:
+			t += Tick(bits.TrailingZeros64(ahead))
+		case s.slot(t).empty():
+			s.filled[at/64] &^= 1 << (at % 64)
+		default:
 			return t, true
 		}
 	}
 	return 0, false
 }
 
-func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[t&Tick(len(s.heads)-1)] }
+func (s *Slots[T]) index(t Tick) int      { return int(t) & (len(s.heads) - 1) }
+func (s *Slots[T]) slot(t Tick) *Timer[T] { return &s.heads[s.index(t)] }
 
 // A Timer that heads a ring is never yielded: it is both ends of the list, so that Remove has no special
 // case and need not know the slot.

@@ -76,7 +76,7 @@ type compared struct {
 
 func newCompared(t *rapid.T) *compared {
 	c := &compared{T: t, leases: newLeases(12), armed: map[Tick]bool{}}
-	n := rapid.SampledFrom([]int{1, 2, 8, 32}).Draw(t, "slots")
+	n := rapid.SampledFrom([]int{1, 2, 8, 32, 256}).Draw(t, "slots")
 	c.model = &naive{horizon: Tick(n)}
 	c.slots = NewSlots[*lease](n, func(at Tick) {
 		if c.armed[at] || at <= c.model.opened || at > c.model.opened+c.model.horizon {
@@ -89,7 +89,7 @@ func newCompared(t *rapid.T) *compared {
 
 func (c *compared) put(t *rapid.T) {
 	l := rapid.SampledFrom(c.leases).Draw(t, "lease")
-	at := c.model.opened + Tick(rapid.IntRange(-5, 80).Draw(t, "in"))
+	at := c.model.opened + Tick(rapid.IntRange(-5, 300).Draw(t, "in"))
 	c.model.put(l.id, at)
 	c.slots.Put(&l.place, at)
 }
@@ -102,7 +102,7 @@ func (c *compared) remove(t *rapid.T) {
 
 // turn takes what is due while its body puts, removes and perhaps breaks out.
 func (c *compared) turn(t *rapid.T) {
-	jump := rapid.SampledFrom([]int{-2, 0, 1, 1, 2, 7, 40, 1000}).Draw(t, "jump")
+	jump := rapid.SampledFrom([]int{-2, 0, 1, 1, 2, 7, 40, 130, 1000}).Draw(t, "jump")
 	now := c.model.opened + Tick(jump)
 	c.model.open(now)
 	for l := range c.slots.Due(now) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func parse(args []string) (settings, error) {
 		if given[name] && file == "" {
 			complain("--%s names no file", name)
 		}
+	}
+	if s.json != "" && s.html != "" && filepath.Clean(s.json) == filepath.Clean(s.html) {
+		complain("--json %s and --html %s: each needs a file of its own", s.json, s.html)
 	}
 	if len(complaints) > 0 {
 		return s, errors.New(strings.Join(complaints, "; "))

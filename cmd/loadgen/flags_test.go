@@ -184,6 +184,7 @@ var badFlags = map[string]string{
 	"--seed x":                               `invalid value "x" for --seed`,
 	"--async=maybe":                          `invalid boolean value "maybe" for -async`,
 	"--json=":                                "--json names no file",
+	"--json x --html ./x":                    "--json x and --html ./x: each needs a file of its own",
 	"--redis=":                               "--redis is empty: name a server, or leave the flag out",
 	"--redis localhost":                      "--redis: ",
 	"--redis redis://h --cacert ca.pem":      "--cacert, --cert and --key are for TLS",

@@ -128,8 +128,9 @@ What the table says
                     waited for it
   start lag         open loop: from when a call was due to the call. What it
                     shows, this machine was late with, and is in acquire too
-  cross-process     hand-over to a waiter in another process. What Redis did for
-                    each of these is a line of its own: the calls of scripts,
+  cross-process     hand-over to a waiter in another process. What Redis did in
+                    all, also for locks that went another way, divided by the
+                    number of these, is a line of its own: the calls of scripts,
                     the messages published, and all commands, those inside
                     scripts too
   fairness          Jain's index: 1 when all got as many locks, 1/n when one got

@@ -128,8 +128,29 @@ func run(end, hurry context.Context, args []string, stdout, stderr io.Writer) (e
 		fmt.Fprintf(stderr, "loadgen: %v\n", err)
 		return exitFailed
 	}
-	s := session{end: end, hurry: hurry, self: self, stdout: stdout, stderr: stderr}
-	return s.run(args)
+	out := &output{Writer: stdout}
+	s := session{end: end, hurry: hurry, self: self, stdout: out, stderr: stderr}
+	exit = s.run(args)
+	if out.err != nil {
+		s.complain("the output is not complete: " + out.err.Error())
+		if exit == exitOK {
+			exit = exitFailed
+		}
+	}
+	return exit
+}
+
+// output is a standard output that keeps the last error of writing to it.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (n int, err error) {
+	if n, err = o.Writer.Write(p); err != nil {
+		o.err = err
+	}
+	return n, err
 }
 
 func (s *session) run(args []string) (exit int) {

@@ -159,6 +159,9 @@ func (s *session) account(problems []string) *report.Result {
 
 // widthOf is the width of a terminal, or 0.
 func widthOf(w io.Writer) int {
+	if out, is := w.(*output); is {
+		w = out.Writer
+	}
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0

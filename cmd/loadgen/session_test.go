@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -334,5 +335,21 @@ func TestRunWritesJSONToStandardOutput(t *testing.T) {
 	}
 	if !strings.Contains(g.stderr.String(), "throughput") {
 		t.Errorf("the table is not on standard error:\n%s", g.stderr.String())
+	}
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestATableThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"--version", "-h", "--duration 100ms --warmup 0s"} {
+		var said bytes.Buffer
+		exit := run(t.Context(), t.Context(), strings.Fields(args), full{}, &said)
+		if exit != exitFailed || !strings.Contains(said.String(), "the output is not complete: no space left") {
+			t.Errorf("%s: exit %d: %s", args, exit, said.String())
+		}
 	}
 }

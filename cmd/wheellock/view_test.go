@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 	keys "github.com/wheellock/wheellock/scripts"
 )
 
@@ -505,6 +507,20 @@ func TestTopFindsWhatIsWaitedFor(t *testing.T) {
 		t.Errorf("top hot*: %d held, truncated %t, %v", held, truncated, hottest)
 	}
 	wheellock(t, "top", "--count", "1", "--redis", server.URL()).want(t, 0, "held=10000+ waiting=5 ")
+
+	// Names that are waited for and too many to be listed do not come first, so how many wait is not known.
+	listener, err := resp.Dial("tcp", server.Addr(), "", "", 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	many := []string{"SUBSCRIBE"}
+	for i := range 1 << 16 {
+		many = append(many, keys.LockChannel(strconv.Itoa(i)))
+	}
+	listener.Do(many...)
+	wheellock(t, "top", "--count", "1", "--redis", server.URL()).want(t, 0, "held=10000+ waiting=? ")
+	wheellock(t, "top", "--count", "1", "--redis", server.URL(), "hot*").want(t, 0, "held=3 waiting=3 ")
 }
 
 func TestLsByHolderAndInOrder(t *testing.T) {

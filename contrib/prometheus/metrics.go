@@ -33,7 +33,8 @@ type Options struct {
 	// locks are of the class "all".
 	Class func(name string) string
 
-	// Buckets are the upper bounds of the buckets of both histograms, in seconds, growing. Default: from 100 µs to 60 s.
+	// Buckets are the upper bounds of the buckets of both histograms, in seconds, growing. Default: from 100 µs to 60 s. The alert
+	// WheellockSlowWaits needs one of more than its 5 s.
 	Buckets []float64
 }
 

@@ -1,8 +1,41 @@
 package gate
 
-import "github.com/wheellock/wheellock/scripts"
+import (
+	"slices"
+
+	"github.com/wheellock/wheellock/scripts"
+)
 
 // Adoption: a caller takes over a name that stands under another owner field, of a detached lease or of a hold of its own engine.
+
+// adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the
+// name is not free, and no other waiter could have it. Each asks once.
+type adoptions []*Waiter
+
+// take removes and returns the first caller that chosen picks; nil: there is none.
+func (as *adoptions) take(chosen func(*Waiter) bool) *Waiter {
+	i := slices.IndexFunc(*as, chosen)
+	if i < 0 {
+		return nil
+	}
+	w := (*as)[i]
+	*as = slices.Delete(*as, i, i+1)
+	return w
+}
+
+// dismissAdopters answers and removes all that want to adopt from another owner than the one in but.
+func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
+	if len(r.adopting) == 0 {
+		return
+	}
+	r.adopting = slices.DeleteFunc(r.adopting, func(w *Waiter) bool {
+		away := w.Adopts != but
+		if away {
+			cfg.Answer(w, Outcome{Why: why})
+		}
+		return away
+	})
+}
 
 // endForAdopter ends the lease, as Force does, if a caller of this engine wants to adopt the name from the hold that has it, once no
 // command about the lease is in flight. The Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken
@@ -39,7 +72,9 @@ func (l *Lock) adopt(fx *Effects) {
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
-	w := r.adopting.takeFor(c, &g.Tenure) // nil: it waits no longer
+	w := r.adopting.take(func(w *Waiter) bool { // that was asked for, or that wants the same; nil: it waits no longer
+		return w.Adopts == c.Args.Adopt().Owner && w.Lease == g.Lease && w.Watch == g.Watch && w.Least <= c.Lease
+	})
 	answer := func(out Outcome) {
 		if w != nil {
 			l.cfg.Answer(w, out)

@@ -2,9 +2,16 @@ package gate
 
 import "testing"
 
+// A was granted after a question whose answer was lost, which may still arrive.
+const adoptedHold = `
+			a locks                          -> acquire 1 1s
+			lost
+			after 20ms                       -> (17ms) acquire 1 1s
+			answer 1                         -> a: granted until 1.007s`
+
 // invariant: detached-name-stays
 func TestAdoptScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"adopted, held and freed": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			answer 1                         -> a: granted until 990ms
@@ -132,22 +139,7 @@ func TestAdoptScenes(t *testing.T) {
 			refuse 1 5s
 			message                          -> acquire in line 3 1s n -1
 			refuse 1 5s
-			message                          -> acquire in line 4 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 5 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 6 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 7 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 8 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 9 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 10 1s n -1
-			refuse 1 5s
-			message                          -> acquire in line 11 1s n -1
-			refuse 1 5s
+			in-vain 8 held 5s
 			message                          -> acquire in line 12 1s n -1
 			refuse 1 5s
 			message
@@ -261,19 +253,14 @@ func TestAdoptScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; adopt 2 java:1 1s
 			answer not-mine                  -> b: lost; acquire 3 1s
 			answer 1                         -> c: granted until 990ms`,
-		"what this engine is detaching": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"what this engine is detaching": detaching + `
 			b locks adopts u:1:detached
 			lost
 			c locks
 			after 20ms                       -> (17ms) detach 1 5s
 			answer 0                         -> a ok: granted; adopt 2 u:1:detached 1s
 			answer 1                         -> b: granted until 1.01s`,
-		"a hold of ours ends first, as by force": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"a hold of ours ends first, as by force": leastTime + `
 			after 100ms
 			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
 			answer 1                         -> b: granted until 1.09s; release 1
@@ -344,11 +331,7 @@ func TestAdoptScenes(t *testing.T) {
 			answer fault 1                   -> b: refused (fault 1) for now; release 1
 			answer 0
 			idle                             -> true`,
-		"a hold of ours of which an acquire may still arrive": `
-			a locks                          -> acquire 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> a: granted until 1.007s
+		"a hold of ours of which an acquire may still arrive": adoptedHold + `
 			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
 			answer 1                         -> b: granted until 1.01s; release 1
 			answer not-mine
@@ -445,9 +428,7 @@ func TestAdoptScenes(t *testing.T) {
 			after 500ms                      -> (495ms) a ends: lost; release 1
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 func TestAdoptScenesOfOtherKinds(t *testing.T) {
@@ -475,7 +456,7 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			b detaches 5s                    -> detach 2 5s
 			answer 0                         -> b ok: granted`)
 	})
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"fair": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			answer 1                         -> a: granted until 990ms
@@ -494,9 +475,7 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> fair release 2
 			answer 0                         -> b ok: granted`,
-		"fair, somebody waits": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"fair, somebody waits": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
 			b locks adopts java:1            -> adopt 2 java:1 1s
@@ -536,7 +515,5 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			b unlocks                        -> detach 2 5s
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

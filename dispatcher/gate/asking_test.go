@@ -8,25 +8,19 @@ import (
 )
 
 func TestAsking(t *testing.T) {
-	t.Run("what surely did nothing leaves nothing to release", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "what surely did nothing leaves nothing to release", func(w *world, a *process) {
 		c := a.lock()
 		a.expect(Acquire).fail(scripts.ReadOnly)
 		c.cancel()
 		w.after(10 * time.Second)
 		a.silent()
-		w.settle()
 	})
-	t.Run("each question is counted, also one that is repeated", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "each question is counted, also one that is repeated", func(w *world, a *process) {
 		c := a.lock()
 		a.expect(Acquire).lose()
 		a.await(Acquire).answer()
 		c.wantAnswer(Granted)
 		w.want(a.cfg.Stats.Attempts.Load() == 2, "2 attempts; there are %d", a.cfg.Stats.Attempts.Load())
-		w.settle()
 	})
 	t.Run("a poller sleeps for half of its time at least, and never longer", func(t *testing.T) {
 		_, m := settledGate()

@@ -171,14 +171,14 @@ func (c *caller) stop() bool {
 func (c *caller) unlockHeard() {
 	c.released = &ack{world: c.from.world}
 	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) {
-		m.(Lockable).Unlock(now, &c.hold, c.released, fx)
+		m.Unlock(now, &c.hold, c.released, fx)
 		c.counted = false
 	}, "hears that %v unlocks", c)
 }
 
 func (c *caller) extend(lease time.Duration) *ack {
 	a := &ack{world: c.from.world}
-	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) { m.(Lockable).Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
+	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
 	return a
 }
 

@@ -73,18 +73,4 @@ func TestCancel(t *testing.T) {
 			})
 		}
 	}
-	t.Run("the only one, asked: what may have been taken is released", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.lock()
-		ask := a.expect(Acquire)
-		ask.run()
-		ask.lose()
-		c.cancel()
-		w.after(retryPause)
-		w.want(a.expect(Release).ID == ask.ID, "the release of the tenure that may be there")
-		a.expect(Release).answer()
-		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
-	})
 }

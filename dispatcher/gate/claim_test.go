@@ -5,6 +5,13 @@ import (
 	"testing"
 )
 
+// B has been refused, and asks in line.
+const inLine = `
+			codes
+			b locks                          -> acquire 1 3s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 3s n 1002`
+
 // B has been refused and stands in line.
 const claimed = `
 			codes
@@ -15,7 +22,7 @@ const claimed = `
 
 // invariant: claim-counts-from-its-acquire, detached-name-stays
 func TestClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": claimed + `
 			stall 700ms
 			given 2                          -> b: granted until 1.98s
@@ -57,11 +64,7 @@ func TestClaimScenes(t *testing.T) {
 			answer joins 2s
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
-		"a code that comes before the answer of the question that left its place": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"a code that comes before the answer of the question that left its place": inLine + `
 			given 2
 			answer joins 2s                  -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -89,11 +92,7 @@ func TestClaimScenes(t *testing.T) {
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			given 2
 			answer given 1`,
-		"a place whose acquire got no answer before is given up at once": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"a place whose acquire got no answer before is given up at once": inLine + `
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
 			answer stands 2s                 -> release from line 2 n 1002
@@ -215,14 +214,6 @@ func TestClaimScenes(t *testing.T) {
 			c unlocks                        -> release 2
 			not-sent
 			after 10s                        -> (95ms) c ok: doubtful; (1s) release 2; unsubscribe redisson_lock__channel:{stock}:wheellock:u`,
-		"a place of which a later question got no answer is given up at once": claimed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
-			answer stands 2s                 -> release from line 2 n 1002
-			given 2
-			answer not-mine                  -> acquire in line 3 3s n 1003
-			answer joins 2s`,
 		"a code that comes while somebody else is forced off": claimed + `
 			force x:9 0                      -> release 0 x:9
 			given 2
@@ -291,9 +282,7 @@ func TestClaimScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s
 			b unlocks                        -> release 2
 			c times-out                      -> c: timed out, last taken for 2s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 // B has been refused a fenced mutex and stands in line.
@@ -306,7 +295,7 @@ const fencedClaimed = `
 
 // invariant: claim-counts-from-its-acquire, tokens-grow
 func TestFencedClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FencedKind, map[string]string{
 		"a lock that is given is asked for at once, for its tokens": fencedClaimed + `
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 5063                      -> b: granted until 2.97s, token 5000
@@ -338,9 +327,7 @@ func TestFencedClaimScenes(t *testing.T) {
 			told -5063 1001                  -> acquire in line 2 3s n 1002
 			again OOM
 			b waits-no-longer                -> b: gave up, last refused for now "OOM"; release from line 2 n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
-	}
+	})
 }
 
 // inVain are so many questions after which the place stands.

@@ -5,7 +5,7 @@ import "testing"
 // When a place in line ends, besides the scenes of TestClaimScenes: its owner id is not asked for again.
 // invariant: released-owner-is-dead
 func TestClaimEndScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a place ends with the lock that its owner was granted": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
@@ -50,7 +50,5 @@ func TestClaimEndScenes(t *testing.T) {
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s
 			told 0                           -> acquire in line 3 3s n 1003`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -85,9 +85,7 @@ var phases = map[string]func(w *world, a *process){
 
 func TestClose(t *testing.T) {
 	for phase, enter := range phases {
-		t.Run(phase+": all are answered and all holds ended at once, then all is freed", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, phase+": all are answered and all holds ended at once, then all is freed", func(w *world, a *process) {
 			enter(w, a)
 			a.close()
 			for _, c := range a.callers {
@@ -115,16 +113,13 @@ func TestClose(t *testing.T) {
 			w.redis.unsubscribe(scripts.Inbox(scripts.LockChannel(stock), "A"), a)
 			a.wishes = nil
 			w.redis.free(stock, "java:1")
-			w.settle()
 		})
 	}
 }
 
 func TestDrain(t *testing.T) {
 	for phase, enter := range phases {
-		t.Run(phase+": who waits is turned away, who holds goes on", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, phase+": who waits is turned away, who holds goes on", func(w *world, a *process) {
 			enter(w, a)
 			var holding []*caller
 			for _, c := range a.callers {
@@ -142,7 +137,6 @@ func TestDrain(t *testing.T) {
 				c.wantHolding()
 			}
 			w.redis.free(stock, "java:1")
-			w.settle()
 		})
 	}
 }
@@ -160,9 +154,7 @@ func TestRest(t *testing.T) {
 				c.wantAnswer(Granted)
 			}
 		})
-		t.Run(phase+", when everybody goes away", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, phase+", when everybody goes away", func(w *world, a *process) {
 			enter(w, a)
 			for _, c := range a.callers {
 				if !c.answered {
@@ -170,11 +162,8 @@ func TestRest(t *testing.T) {
 				}
 			}
 			w.redis.free(stock, "java:1")
-			w.settle()
 		})
-		t.Run(phase+", when the link breaks and comes back", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, phase+", when the link breaks and comes back", func(w *world, a *process) {
 			enter(w, a)
 			for len(a.outbox) > 0 {
 				a.outbox[0].lose()
@@ -186,11 +175,8 @@ func TestRest(t *testing.T) {
 			w.redis.free(stock, "java:1")
 			w.after(50 * time.Millisecond)
 			a.linkUp()
-			w.settle()
 		})
-		t.Run(phase+", when the link stays down for longer than any lease", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, phase+", when the link stays down for longer than any lease", func(w *world, a *process) {
 			enter(w, a)
 			for len(a.outbox) > 0 {
 				a.outbox[0].lose()
@@ -207,7 +193,6 @@ func TestRest(t *testing.T) {
 			}
 			w.redis.free(stock, "java:1")
 			a.linkUp()
-			w.settle()
 		})
 	}
 }

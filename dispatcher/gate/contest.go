@@ -59,7 +59,12 @@ func (c *contest) note(cfg *Config, out Outcome) {
 
 // lastOutcome is the last answer about a name without holds here, for a waiter that gives up.
 func (c *contest) lastOutcome(now Time) Outcome {
-	return c.rivals.last.outcome(now, c.rivals.theirs.ends)
+	out := c.rivals.last.Outcome
+	out.Last = out.Why
+	if out.Last == Taken {
+		out.TTL = timeLeft(now, c.rivals.theirs.ends)
+	}
+	return out
 }
 
 // askTime is when the next question may leave. again: a hint came that the answer may be yes. No hint shortens a pause that is made for others.
@@ -109,11 +114,6 @@ func (c *contest) grantedInVain(now Time, cfg *Config, id uint64, tries *retries
 	if c.queue.head != nil {
 		c.rivals.last.notBefore = now + pause
 	}
-}
-
-// endWait answers a waiter that gives up or has to; known is the last answer of Redis.
-func (c *Config) endWait(w *Waiter, why Why, known Outcome) {
-	c.Answer(w, w.endOutcome(why, known)) // last: a settled waiter is its caller's again
 }
 
 // subscribed handles the confirmation of the subscription, which comes again after a reconnect, or its refusal. True: the waiters are to

@@ -2,8 +2,22 @@ package gate
 
 import "testing"
 
+// A waits for two permits, and listens.
+const waitsForTwo = `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2
+			answer 0                         -> subscribe redisson_sc:{stock}`
+
+// A waits for five permits, and listens.
+const waitsForFive = `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 5x1, n 5
+			answer 0                         -> subscribe redisson_sc:{stock}`
+
 func TestSemaphoreScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SemaphoreKind, map[string]string{
 		"one question is for all who wait, in runs of those who want as much": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 2
@@ -189,11 +203,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer late                      -> take 2 1x1, next 1
 			answer late
 			a times-out                      -> a: timed out, last too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"`,
-		"our own messages are no news": `
-			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2x1, n 2
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"our own messages are no news": waitsForTwo + `
 			b locks n 3
 			x changes give 1                 -> give 3 n 1
 			message
@@ -283,24 +293,13 @@ func TestSemaphoreScenes(t *testing.T) {
 			b locks n 1
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			subscribed                       -> take 2 2251799813685248x1, n 2251799813685248`,
-		"one release gives so many permits at most": `
-			x changes give 1                 -> give 1 n 1
-			y changes give 2251799813685248
-			z changes give 1
-			answer 0                         -> x ok: granted; give 2 n 2251799813685248
-			answer 0                         -> y ok: granted; give 3 n 1
-			answer 0                         -> z ok: granted`,
 		"what a caller hears who came after others had gone": `
 			a locks                          -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			a goes                           -> a: is not there
 			b locks                          -> take 2 1x1,
 			b times-out                      -> b: timed out, last down`,
-		"a message that was taken for our own": `
-			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2x1, n 2
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"a message that was taken for our own": waitsForTwo + `
 			x changes give 1                 -> give 3 n 1
 			message
 			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1, n 2
@@ -329,11 +328,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			link-up                          -> give 2 n 1
 			answer fault 1
 			after 20ms                       -> (17ms) give 2 n 1`,
-		"a subscription that is refused later": `
-			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2x1, n 2
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"a subscription that is refused later": waitsForTwo + `
 			subscribed NOPERM                -> a: refused "NOPERM"
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u`,
 		"a change whose answer is given up in its pause": `
@@ -364,11 +359,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			y changes drain-permits 0        -> give 1 n 1
 			answer 0                         -> x ok: granted; drain permits 2
 			answer 0                         -> y ok: granted`,
-		"a drained engine hears no news": `
-			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2x1, n 2
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"a drained engine hears no news": waitsForTwo + `
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
@@ -380,22 +371,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 0                         -> subscribe redisson_sc:{stock}
 			message                          -> take 3 1x2, n 1
 			answer 0
-			message                          -> take 4 1x2, n 1
-			answer 0
-			message                          -> take 5 1x2, n 1
-			answer 0
-			message                          -> take 6 1x2, n 1
-			answer 0
-			message                          -> take 7 1x2, n 1
-			answer 0
-			message                          -> take 8 1x2, n 1
-			answer 0
-			message                          -> take 9 1x2, n 1
-			answer 0
-			message                          -> take 10 1x2, n 1
-			answer 0
-			message                          -> take 11 1x2, n 1
-			answer 0
+			in-vain 8 0
 			message                          -> take 12 1x2, n 1
 			answer 0
 			message
@@ -438,38 +414,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			link-up                          -> give 2 n 1
 			answer 0                         -> y ok: granted; take 3 1x1,
 			answer 1                         -> a: granted`,
-		"a message that was missed is heeded once": `
-			a locks                          -> take 1 1x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 1x1, n 1
-			answer 0                         -> subscribe redisson_sc:{stock}
-			message                          -> take 3 1x1, n 1
-			answer 0
-			message                          -> take 4 1x1, n 1
-			answer 0
-			message                          -> take 5 1x1, n 1
-			answer 0
-			message                          -> take 6 1x1, n 1
-			answer 0
-			message                          -> take 7 1x1, n 1
-			answer 0
-			message                          -> take 8 1x1, n 1
-			answer 0
-			message                          -> take 9 1x1, n 1
-			answer 0
-			message                          -> take 10 1x1, n 1
-			answer 0
-			message                          -> take 11 1x1, n 1
-			answer 0
-			message                          -> take 12 1x1, n 1
-			answer 0
-			message
-			after 1ms                        -> take 13 1x1, n 1
-			message
-			answer 0
-			after 2ms                        -> take 14 1x1, n 1
-			answer 0
-			after 16ms`,
 		"a machine is woken when something is due, and not earlier": `
 			a locks                          -> take 1 1x1,
 			alarm                            -> none
@@ -510,13 +454,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			b locks                          -> take 2 1x1,
 			a returns
 			answer 0                         -> b: granted; give 3 n 1`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 func TestLatchScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, LatchKind, map[string]string{
 		"all are let through when the count is 0": `
 			a locks                          -> look 1
 			b locks
@@ -567,56 +509,6 @@ func TestLatchScenes(t *testing.T) {
 			lost
 			after 20ms                       -> (18ms) look 3
 			answer 0                         -> a: granted`,
-		"an answer begins pauses anew, also when others came meanwhile": `
-			a locks                          -> look 1
-			again LOADING
-			after 20ms                       -> (17ms) look 2
-			b locks
-			answer 2                         -> look 3
-			again LOADING
-			after 20ms                       -> (18ms) look 4`,
-		"messages in vain, and a latch that opens": `
-			a locks                          -> look 1
-			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
-			subscribed                       -> look 2
-			answer 1
-			message                          -> look 3
-			answer 1
-			message                          -> look 4
-			answer 1
-			message                          -> look 5
-			answer 1
-			message                          -> look 6
-			answer 1
-			message                          -> look 7
-			answer 1
-			message                          -> look 8
-			answer 1
-			message                          -> look 9
-			answer 1
-			message                          -> look 10
-			answer 1
-			message                          -> look 11
-			answer 1
-			message                          -> look 12
-			answer 1
-			message
-			after 1ms                        -> look 13
-			answer 0                         -> a: granted
-			b locks                          -> look 14
-			answer 1
-			message                          -> look 15
-			answer 1
-			message                          -> look 16
-			answer 1`,
-		"a drained engine listens no longer": `
-			a locks                          -> look 1
-			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}
-			subscribed                       -> look 2
-			answer 1
-			drain                            -> a: closed
-			after 1s                         -> unsubscribe redisson_countdownlatch__channel__{stock}
-			idle                             -> true`,
 		"counting down, setting, deleting": `
 			x changes count-down 1           -> count down 1 n 1
 			y changes count-down 2
@@ -627,7 +519,5 @@ func TestLatchScenes(t *testing.T) {
 			answer 1                         -> z ok: granted 1; delete count 4
 			answer 1                         -> p ok: granted 1
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, LatchKind, text) })
-	}
+	})
 }

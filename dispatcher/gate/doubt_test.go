@@ -3,8 +3,6 @@ package gate
 import (
 	"testing"
 	"time"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // TestDoubt: nothing is handed on while it is unknown whether the key is still there.
@@ -15,8 +13,7 @@ func TestDoubt(t *testing.T) {
 		"a changed key":                 func(a *process) { a.suspect() },
 		"a reconnect":                   func(a *process) { a.cfg.Epoch++; a.linkUp() },
 	} {
-		t.Run(name+" stops handing on until a renewal is answered", func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, name+" stops handing on until a renewal is answered", func(w *world) {
 			a, holder, next := heldBy(w, 2)
 			doubt(a)
 			renewal := a.expect(Renew)
@@ -27,10 +24,8 @@ func TestDoubt(t *testing.T) {
 			next[0].unlock()
 			next[1].wantAnswer(Granted) // without network: it is fresh again
 			a.silent()
-			w.settle()
 		})
-		t.Run(name+" finds a key that is gone", func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, name+" finds a key that is gone", func(w *world) {
 			w.lossy = true
 			a, holder, next := heldBy(w, 1)
 			w.redis.free(stock, w.redis.owner(stock))
@@ -41,10 +36,8 @@ func TestDoubt(t *testing.T) {
 			next[0].wantWaiting()
 			a.expect(Acquire).answer()
 			next[0].wantAnswer(Granted)
-			w.settle()
 		})
-		t.Run(name+" is not settled by an answer to what left before", func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, name+" is not settled by an answer to what left before", func(w *world) {
 			w.lossy = true
 			a, holder, next := heldBy(w, 1)
 			w.after(a.cfg.Lease / 3)
@@ -59,21 +52,17 @@ func TestDoubt(t *testing.T) {
 			next[0].wantWaiting()
 			a.expect(Renew).answer()
 			next[0].wantWaiting()
-			w.settle()
 		})
 	}
-	t.Run("a broken link stops handing on at once", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a broken link stops handing on at once", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		a.cfg.Epoch++
 		holder.unlock()
 		next[0].wantWaiting()
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("an answer that left before the link broke proves nothing about after", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "an answer that left before the link broke proves nothing about after", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		w.after(a.cfg.Lease / 3)
 		renewal := a.expect(Renew)
@@ -82,10 +71,8 @@ func TestDoubt(t *testing.T) {
 		renewal.answer()
 		holder.unlock()
 		next[0].wantWaiting()
-		w.settle()
 	})
-	t.Run("an unanswered renewal stops handing on", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "an unanswered renewal stops handing on", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		w.after(a.cfg.Lease / 3)
 		a.expect(Renew).again()
@@ -93,10 +80,8 @@ func TestDoubt(t *testing.T) {
 		next[0].wantWaiting()
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("an unanswered confirmation frees the tenure", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "an unanswered confirmation frees the tenure", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		a.age()
 		holder.unlock()
@@ -104,22 +89,6 @@ func TestDoubt(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("a renewal that was unanswered is repeated until the deadline", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		w.after(a.cfg.Lease / 3)
-		times := 0
-		for ; holder.holds(); times++ {
-			a.expect(Renew).fail(scripts.ReadOnly)
-			for holder.holds() && len(a.outbox) == 0 {
-				w.after(time.Millisecond)
-			}
-		}
-		w.want(times >= 5, "several attempts in what is left of the lease; there were %d", times)
-		holder.wantEnd(Lost)
-		w.settle()
 	})
 }
 

@@ -15,9 +15,9 @@ func TestEndAnswersForceUnlock(t *testing.T) {
 				c := NewEntry("stock:7", kind, &Config{Lease: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"})
 				fx, ack := &Effects{}, &answers{}
 				if other {
-					c.Machine.(Forcible).Force(0, "java:0", 0, nil, fx)
+					c.Machine.(*Lock).Force(0, "java:0", 0, nil, fx)
 				}
-				c.Machine.(Forcible).Force(0, "java:1", 0, ack, fx)
+				c.Machine.(*Lock).Force(0, "java:1", 0, ack, fx)
 				c.Machine.Close(0, fx)
 				c.Machine.Wake(Centuries, fx)
 				if len(ack.out) != 1 || ack.out[0].Why != Closed {

@@ -37,12 +37,14 @@ func (e *Entry) Reuse(name string, cfg *Config) {
 
 func (e *Entry) entry() *Entry { return e }
 
-// Oldest is when the oldest living hold of the name was granted; Never: there is none.
-func (e *Entry) Oldest() Time {
-	if m, can := e.Machine.(Lockable); can {
-		return m.Oldest()
+// Queues reports whether w, which asks for the name, may have to wait behind other callers of this process.
+func (e *Entry) Queues(w *Waiter) bool {
+	l, is := e.Machine.(*Lock)
+	if !is {
+		return true
 	}
-	return Never
+	in, _ := l.holdsOf(w.Owner)
+	return w.Adopts == "" && !in
 }
 
 // Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.
@@ -72,10 +74,12 @@ func (k Kind) AppendOwner(b []byte, uuid, salt string, id uint64) []byte {
 }
 
 // Machine is the state machine of one name. Each method of the first two groups is an event: it changes the state and adds to fx what is to
-// be done outside. Lockable, Wantable, Detachable, Forcible and Counting are what the machines of some kinds can do besides.
+// be done outside. Wanted, Detach and Force are events of a Lock alone, Change is one of a Sequencer.
 type Machine interface {
-	Ask(now Time, w *Waiter, fx *Effects)              // a caller asks for the name
-	EndWait(now Time, w *Waiter, why Why, fx *Effects) // the waiter gives up (GaveUp), or its Until has passed (TimedOut)
+	Ask(now Time, w *Waiter, fx *Effects)               // a caller asks for the name
+	EndWait(now Time, w *Waiter, why Why, fx *Effects)  // the waiter gives up (GaveUp), or its Until has passed (TimedOut)
+	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
+	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
 
 	Answer(now Time, c *Command, fx *Effects)                  // the command in flight came back
 	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name
@@ -87,43 +91,12 @@ type Machine interface {
 	Wake(now Time, fx *Effects)                                // the alarm is due
 
 	NextAlarm() Time // when to call Wake; Never: not at all
+	Oldest() Time    // when the oldest living hold was granted; Never: there is none
 	Waiting() int    // how many callers wait
 	Idle() bool      // the entry can be forgotten: no lease, waiter, command or subscription is left
 
 	entry() *Entry     // the Entry that the machine contains
 	reset(cfg *Config) // makes the machine as new, but for its entry
-}
-
-// Lockable is the machine of a kind that grants holds with a lease.
-type Lockable interface {
-	Machine
-	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
-	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
-	Oldest() Time // when the oldest living hold was granted; Never: there is none
-}
-
-// Wantable is the machine of a kind that can notify its holders that another caller waits for the name.
-type Wantable interface {
-	Lockable
-	Wanted(now Time, h *Hold, fx *Effects) // h.By is a Wanter
-}
-
-// Detachable is the machine of a kind that can keep a name taken after its hold has ended.
-type Detachable interface {
-	Lockable
-	Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) // its owner field gets DetachedSuffix
-}
-
-// Forcible is the machine of a kind with owners that can be released by force.
-type Forcible interface {
-	Lockable
-	Force(now Time, owner string, id uint64, ack Settler, fx *Effects) // release this owner; id is its number if it is one of this engine, else 0
-}
-
-// Counting is the machine of a kind that is a count in Redis.
-type Counting interface {
-	Machine
-	Change(now Time, c Change, fx *Effects)
 }
 
 // machines has a function for each kind, which makes its machine.
@@ -152,12 +125,3 @@ func NewEntry(name string, kind Kind, cfg *Config) *Entry {
 	e.Reuse(name, cfg)
 	return e
 }
-
-// The further interfaces of the machines.
-var (
-	_ Forcible   = (*Lock)(nil)
-	_ Wantable   = (*Lock)(nil)
-	_ Detachable = (*Lock)(nil)
-	_ Lockable   = (*Sequencer)(nil)
-	_ Counting   = (*Sequencer)(nil)
-)

@@ -4,7 +4,7 @@ import "testing"
 
 // What is left of a fair lock when an answer is lost: a copy of the command may still take the lock, or bring a place back.
 func TestFairDoubtScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a release goes on for as long as a lost question may take the lock": `
 			a locks lease 100ms              -> fair ask 1 NEW 100ms next 1 n 1
 			lost
@@ -45,11 +45,7 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer 0                         -> fair release 2
 			answer 0
 			idle                             -> true`,
-		"a lock that was passed on is renewed": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a lock that was passed on is renewed": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			answer passed                    -> a ok: granted; b: granted until 990ms
 			after 400ms                      -> (333ms) renew 2 1s
@@ -81,11 +77,7 @@ func TestFairDoubtScenes(t *testing.T) {
 			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
 			answer held 1s                   -> fair ask 0 OLD next 3 n 1
 			answer held 1s`,
-		"the key may be gone when a release passes the lock on": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"the key may be gone when a release passes the lock on": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			suspect
 			answer passed                    -> a ok: granted; b: granted until 990ms; renew 2 1s
@@ -98,7 +90,5 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer 0                         -> fair leave 17 n 4
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

@@ -2,8 +2,20 @@ package gate
 
 import "testing"
 
+// A waits in the queue of a fair lock, and listens.
+const fairWaiting = `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1`
+
+// A has a fair lock, and B stands in its queue.
+const fairHeld = `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
+			answer held 1s`
+
 func TestFairScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a waiter that a release passes the lock to has its own lease": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms
@@ -11,9 +23,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0
 			a unlocks                        -> fair release 1 5s next 2
 			answer passed                    -> a ok: granted; b: granted until 4.95s`,
-		"a place in the queue, the turn, and the end": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place in the queue, the turn, and the end": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
 			after 200ms                      -> (173ms) fair ask 1 OLD 1s
@@ -37,11 +47,7 @@ func TestFairScenes(t *testing.T) {
 			c unlocks                        -> fair release 3
 			answer 0                         -> c ok: granted
 			idle                             -> true`,
-		"a release that did not": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a release that did not": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			answer 2                         -> a ok: granted; subscribe redisson_lock__channel:{stock}:u:2
 			subscribed                       -> fair ask 2 OLD 1s
@@ -127,9 +133,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0                         -> fair ask 1 OLD 1s
 			answer held 5s                   -> fair leave 4 n 1
 			answer 0`,
-		"a place that was not given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place that was not given up": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			lost
 			after 20ms                       -> (17ms) fair leave 1 n 1
@@ -145,9 +149,7 @@ func TestFairScenes(t *testing.T) {
 			answer 0
 			after 5s
 			idle                             -> true`,
-		"a place that is never given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place that is never given up": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			denied NOPERM
 			after 290s                       -> (1s) fair leave 1 n 1
@@ -248,11 +250,7 @@ func TestFairScenes(t *testing.T) {
 			c unlocks                        -> fair release 3
 			answer 0                         -> c ok: granted
 			idle                             -> true`,
-		"a release whose answer was lost": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a release whose answer was lost": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			lost
 			after 20ms                       -> (17ms) fair release 1 1s next 2
@@ -288,9 +286,7 @@ func TestFairScenes(t *testing.T) {
 			after 40ms
 			answer 0                         -> fair ask 4 NEW 1s next 4 n 1
 			answer 1                         -> b: granted until 1.05s`,
-		"who has lost its place joins at once beside who has taken the place of another owner": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"who has lost its place joins at once beside who has taken the place of another owner": fairWaiting + `
 			b locks                          -> fair ask 1 OLD 1s next 2 n 1
 			alone 1                          -> fair release 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer 1                         -> fair leave 1 n 2
@@ -298,11 +294,7 @@ func TestFairScenes(t *testing.T) {
 			c locks adopts u:9               -> adopt 3 u:9 1s
 			after 50ms
 			answer 1                         -> c: granted until 990ms; fair ask 0 OLD next 4 n 2`,
-		"force": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"force": fairHeld + `
 			force u:1 1                      -> a ends: lost; fair release 1 1s next 2
 			answer 0                         -> force ok: granted; subscribe redisson_lock__channel:{stock}:u:2
 			force java:1 0                   -> fair release 0 java:1
@@ -429,9 +421,7 @@ func TestFairScenes(t *testing.T) {
 			answer held 5s                   -> fair leave 2 n 1
 			answer 0                         -> fair ask 1 OLD 1s
 			answer held 5s`,
-		"pauses of leaving begin anew": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"pauses of leaving begin anew": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer fault 1
 			after 20ms                       -> (17ms) fair leave 1 n 1
@@ -487,9 +477,7 @@ func TestFairScenes(t *testing.T) {
 			stall 2s
 			message                          -> a ends: lost; fair ask 2 OLD 1s
 			answer 0                         -> subscribe redisson_lock__channel:{stock}:u:2`,
-		"a place is not forgotten while Redis cannot be reached": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:1
+		"a place is not forgotten while Redis cannot be reached": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			not-sent
 			after 301s                       -> (1s) fair leave 1 n 1
@@ -531,28 +519,18 @@ func TestFairScenes(t *testing.T) {
 			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 128; subscribe redisson_lock__channel:{stock}:u:1
 			answer held 5s                   -> fair ask 1 OLD 1s next 130 n 2; subscribe redisson_lock__channel:{stock}:u:2; subscribe redisson_lock__channel:{stock}:u:3; subscribe redisson_lock__channel:{stock}:u:4; subscribe redisson_lock__channel:{stock}:u:5; subscribe redisson_lock__channel:{stock}:u:6; subscribe redisson_lock__channel:{stock}:u:7; subscribe redisson_lock__channel:{stock}:u:8
 			waiting                          -> 131`,
-		"a closed engine": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a closed engine": fairHeld + `
 			close                            -> b: closed; a ends: closed; fair release 1
 			answer 0                         -> fair leave 2 n 1
 			answer 0
 			idle                             -> true`,
-		"a drained engine": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 1
-			answer held 1s
+		"a drained engine": fairHeld + `
 			drain                            -> b: closed; fair leave 2 n 1
 			answer 0
 			a unlocks                        -> fair release 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }
 
 // B stands in the queue of a fair lock, listens and has a claim.
@@ -565,7 +543,7 @@ const fairClaimed = `
 
 // invariant: claim-counts-from-its-acquire, fair-queue-order
 func TestFairClaimScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": fairClaimed + `
 			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			after 50ms                       -> renew 1 3s
@@ -670,7 +648,5 @@ func TestFairClaimScenes(t *testing.T) {
 			given 2                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1 3s next 2
 			answer passed                    -> b ok: granted; c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // invariant: fair-queue-order
 func TestFairTurnScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FairKind, map[string]string{
 		"who has no place yet asks for one after a release": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms
@@ -44,9 +44,7 @@ func TestFairTurnScenes(t *testing.T) {
 			c locks                          -> fair ask 2 NEW 3s next 2 n 1
 			answer held 2s
 			link-up                          -> fair ask 2 OLD 3s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FairKind, text) })
-	}
+	})
 }
 
 // The machine is woken when something can be done, and not before.

@@ -46,6 +46,11 @@ const Never Time = 1<<63 - 1
 // Centuries is the time of a last Wake, which settles all callers that are left.
 const Centuries Time = 1 << 62
 
+// CeilMillis rounds up to whole milliseconds, in which Redis counts.
+func CeilMillis(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
 // jitter spreads the sleeps of many processes. It is drawn from seed, which is a number of the machine, so that a replay draws the same.
 func jitter(seed uint64, span time.Duration) time.Duration {
 	if span <= 0 {

@@ -139,9 +139,9 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 		return false
 	}
 	g.add(h, l.cfg.Stats)
-	l.cfg.Stats.countGrant()
+	l.cfg.Stats.Granted.Inc()
 	if least > 0 {
-		l.ownRivals().stay.addLeast(now, least)
+		l.ownRivals().stay.addLeast(now, h, least)
 	}
 	if h.Token != 0 && h.Token == r.tokens.next {
 		r.tokens.next++ // a token that was put into a settled future is used up

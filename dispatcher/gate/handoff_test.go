@@ -24,8 +24,7 @@ func (a *process) age() { a.world.after(a.cfg.HandoffTime) }
 
 // invariant: handoff-only-while-fresh
 func TestHandoff(t *testing.T) {
-	t.Run("within HandoffTime costs no network, and keeps the tenure and its deadline", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "within HandoffTime costs no network, and keeps the tenure and its deadline", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		w.after(a.cfg.HandoffTime - 1)
 		holder.unlock()
@@ -35,10 +34,8 @@ func TestHandoff(t *testing.T) {
 		w.want(next[0].hold.Tenure == holder.hold.Tenure, "the same tenure")
 		w.want(next[0].hold.Deadline() == holder.hold.Deadline(), "the same deadline")
 		w.want(next[0].handedOn && !holder.handedOn, "only the second to be handed on")
-		w.settle()
 	})
-	t.Run("after HandoffTime asks first", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "after HandoffTime asks first", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		a.age()
 		holder.unlock()
@@ -47,10 +44,8 @@ func TestHandoff(t *testing.T) {
 		a.expect(Confirm).answer()
 		next[0].wantAnswer(Granted)
 		w.want(next[0].hold.Tenure == holder.hold.Tenure, "the same tenure")
-		w.settle()
 	})
-	t.Run("finds out so that the tenure is gone", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "finds out so that the tenure is gone", func(w *world) {
 		w.lossy = true
 		a, holder, next := heldBy(w, 1)
 		a.age()
@@ -59,33 +54,8 @@ func TestHandoff(t *testing.T) {
 		a.expect(Confirm).answer()
 		next[0].wantWaiting()
 		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
-		w.settle()
 	})
-	t.Run("is off when HandoffTime is", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, next := heldBy(w, 1)
-		a.cfg.HandoffTime = 0
-		holder.unlock()
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		next[0].wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("asks ahead when a name changes hands fast", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, next := heldBy(w, 9)
-		for _, c := range next[:aheadAfter] {
-			w.after(a.cfg.HandoffTime / 8)
-			holder.unlock()
-			c.wantAnswer(Granted)
-			holder = c
-		}
-		a.expect(Confirm).answer()
-		w.want(holder.holds(), "the hold to go on while it was asked")
-		w.settle()
-	})
-	t.Run("is not done when a question ahead finds the tenure gone: the holder is told", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is not done when a question ahead finds the tenure gone: the holder is told", func(w *world) {
 		a, holder, next := heldBy(w, 9)
 		for _, c := range next[:aheadAfter] {
 			w.after(a.cfg.HandoffTime / 8)
@@ -96,7 +66,6 @@ func TestHandoff(t *testing.T) {
 		w.redis.free(stock, w.redis.owner(stock))
 		a.expect(Confirm).answer()
 		holder.wantEnd(Lost)
-		w.settle()
 	})
 }
 

@@ -4,7 +4,7 @@ import "testing"
 
 // What a tenure that goes on brings along: pauses, extensions, pauses for others.
 func TestKeptScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a confirmation begins pauses anew": `
 			a locks                          -> acquire 1 1s
 			b locks
@@ -82,9 +82,7 @@ func TestKeptScenes(t *testing.T) {
 			answer 1                         -> a: granted until 1.007s
 			a unlocks                        -> release 2
 			b times-out                      -> b: timed out, last taken`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 // invariant: readers-share-one-tenure

@@ -232,6 +232,7 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 	}
 	h.next, h.prev, l.holds = l.holds, nil, h
 	l.soonest = min(l.soonest, h.until)
+	stats.Held.Inc()
 	if h.write {
 		l.writes++
 	}

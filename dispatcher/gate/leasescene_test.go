@@ -5,7 +5,7 @@ import "testing"
 // What a command may have given a key is noted for as long as the tenure lives, and for as long as nobody knows.
 // invariant: handoff-keeps-lease, released-owner-is-dead
 func TestLeaseScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a tenure that had a longer lease is not handed on after a shorter one was confirmed": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -94,13 +94,7 @@ func TestLeaseScenes(t *testing.T) {
 			b locks owner 7 least 200ms      -> b: granted until 990ms, re-entered
 			a unlocks                        -> a ok: granted
 			b unlocks                        -> detach 1 700ms`,
-		"a channel that is refused later is not asked for again": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a channel that is refused later is not asked for again": waitsForOthers + `
 			subscribed NOPERM
 			a goes                           -> a: is not there
 			b locks                          -> acquire in line 4 1s n -1
@@ -108,7 +102,5 @@ func TestLeaseScenes(t *testing.T) {
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire 1 1s
 			a waits-no-longer                -> a: gave up, last down`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -5,7 +5,7 @@ import "testing"
 // A lock that is adopted while a place of the same engine stands in line: it is ours under another owner id.
 // invariant: claim-counts-from-its-acquire, detached-name-stays
 func TestLineAdoptScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a code that comes while the release of an adopted lock is still due": claimed + `
 			c locks adopts x:9 lease 100ms   -> adopt 3 x:9 100ms
 			answer 1                         -> c: granted until 95ms
@@ -93,7 +93,5 @@ func TestLineAdoptScenes(t *testing.T) {
 			answer 1                         -> release 1
 			answer 0                         -> adopt 2 x:1 1s
 			answer not-mine                  -> b: lost`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

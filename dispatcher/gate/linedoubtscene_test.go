@@ -5,29 +5,17 @@ import "testing"
 // When a code proves nothing: the sequences by which it may be older than the place that stands now.
 // invariant: claim-counts-from-its-acquire, released-owner-is-dead
 func TestLineDoubtScenes(t *testing.T) {
-	for name, text := range map[string]string{
-		"a first question that got no answer may have left the place, and been given the lock": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+	playScenes(t, MutexKind, map[string]string{
+		"a first question that got no answer may have left the place, and been given the lock": inLine + `
 			lost
 			stall 2.25s
 			link-up                          -> acquire in line 2 3s n 1002
 			answer joins 2s
 			given 2                          -> acquire in line 2 3s n 1002`,
-		"a place that stood before the first answer": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"a place that stood before the first answer": inLine + `
 			answer stands 2s
 			given 2                          -> acquire in line 2 3s n 1002`,
-		"the next owner id is in no doubt": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"the next owner id is in no doubt": inLine + `
 			lost
 			stall 2.25s
 			link-up                          -> acquire in line 2 3s n 1002
@@ -89,7 +77,5 @@ func TestLineDoubtScenes(t *testing.T) {
 			answer late                      -> acquire in line 2 3s n -1002
 			answer joins 2s                  -> c: taken for 2s
 			given 2                          -> acquire in line 2 3s n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

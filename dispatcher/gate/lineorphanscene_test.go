@@ -19,7 +19,7 @@ const orphanedClaimed = orphaned + `
 // Places in line at which nobody waits any more.
 // invariant: released-owner-is-dead
 func TestLineOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a message may be for an orphan, which is released at once, and once more at its time": orphanedClaimed + `
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
@@ -113,11 +113,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			again OOM
 			after 10s
 			idle                             -> true`,
-		"an owner id that nobody wants is released although the last question did nothing": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an owner id that nobody wants is released although the last question did nothing": inLine + `
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last doubtful
@@ -141,7 +137,5 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer given 0                   -> force ok: granted; acquire in line 2 3s n 1002
 			answer leads 2s
 			message                          -> acquire in line 2 3s n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -14,7 +14,7 @@ const outside = `
 
 // invariant: claim-counts-from-its-acquire
 func TestLineScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"the first of the line listens to the channel while its owner is no engine": outside + `
 			message                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
@@ -211,11 +211,7 @@ func TestLineScenes(t *testing.T) {
 		"a closed engine leaves the line": claimed + `
 			close                            -> b: closed; release from line 2 n 1002
 			answer not-mine`,
-		"an acquire without an answer that nobody waits for any more leaves the line": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an acquire without an answer that nobody waits for any more leaves the line": inLine + `
 			lost
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release from line 2 n 1002
@@ -232,11 +228,7 @@ func TestLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line": claimed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
-		"an owner that is freed by force before the answer by which it stands in line": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
+		"an owner that is freed by force before the answer by which it stands in line": inLine + `
 			force u:2 2
 			answer joins 2s                  -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
@@ -250,7 +242,5 @@ func TestLineScenes(t *testing.T) {
 			told 7                           -> acquire in line 3 3s n 1003
 			answer stands 2s
 			after 20ms                       -> (17ms) release from line 2 n 1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

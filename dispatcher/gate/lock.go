@@ -25,7 +25,7 @@ func (l *Lock) reset(cfg *Config) {
 	case rw != nil:
 		rw.reset()
 		l.contest = &rw.contest
-	case l.traits().fair:
+	case l.Kind == FairKind:
 		l.ownContest().queue.fair = &fairQueue{}
 	}
 }
@@ -35,7 +35,6 @@ type traits struct {
 	write, read ops  // the operations of a writer's lease, and of a reader's
 	fenced      bool // grants have fencing tokens
 	polls       bool // others poll: nothing is published for them, and nobody listens
-	fair        bool // waiters stand in a queue in Redis
 }
 
 // ops are the operations about one lease; InLine: it gets a place in line if it is refused; FromLine: it gives up its place besides.
@@ -49,22 +48,19 @@ func (o *ops) releaseOp(inLine bool) Op {
 	return o.release
 }
 
-// ops are the operations of a writer's lease, or of a reader's.
+// ops are the operations of a writer's lease, as every lease of a mutex is, or of a reader's.
 func (l *Lock) ops(write bool) *ops {
-	k := l.traits()
-	if write || l.contest.rw == nil {
-		return &k.write
+	if write {
+		return &l.traits().write
 	}
-	return &k.read
+	return &l.traits().read
 }
 
-var mutexOps = ops{Acquire, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}
-
 var traitsByKind = [...]traits{
-	MutexKind:  {write: mutexOps},
+	MutexKind:  {write: ops{Acquire, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}},
 	FencedKind: {write: ops{AcquireFenced, AcquireInLine, Renew, Confirm, Release, ReleaseFromLine, Detach, Adopt}, fenced: true},
 	SpinKind:   {write: ops{acquire: Acquire, renew: Renew, confirm: Confirm, release: ReleaseQuietly, detach: Detach, adopt: Adopt}, polls: true},
-	FairKind:   {write: ops{renew: Renew, release: FairRelease, detach: Detach, adopt: Adopt}, fair: true}, // FairAsk acquires; the queue confirms
+	FairKind:   {write: ops{renew: Renew, release: FairRelease, detach: Detach, adopt: Adopt}}, // FairAsk acquires; the queue confirms
 	RWKind: {
 		write: ops{acquire: AcquireWrite, acquireInLine: AcquireWriteInLine, renew: RenewWrite, confirm: ConfirmWrite, release: ReleaseWrite, releaseFromLine: ReleaseWriteFromLine},
 		read:  ops{acquire: AcquireRead, acquireInLine: AcquireRead, renew: RenewRead, confirm: ConfirmRead, release: ReleaseRead, releaseFromLine: ReleaseReadFromLine},

@@ -37,8 +37,8 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	waited, r := w.queued, l.contest.rivals
 	l.contest.queue.remove(w)
-	if waited || r.growing.forget(w) || r.adopting.forget(w) {
-		l.cfg.endWait(w, why, l.lastOutcome(now))
+	if waited || r.growing.forget(w) || r.adopting.take(func(other *Waiter) bool { return other == w }) != nil {
+		l.cfg.Answer(w, w.endOutcome(why, l.lastOutcome(now)))
 	}
 	l.admitJoinable(now)
 	l.advance(now, fx)
@@ -56,7 +56,7 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	case g.holds != nil:
 		settle(ack, Outcome{})
 	default:
-		if ack == InVain && h.holdCount == nil { // an Owner's other holds may have had least times
+		if s := &l.contest.rivals.stay; ack == InVain && s.by == h && !s.more { // an Owner's other holds may have had least times
 			l.contest.rivals.endStay()
 		}
 		l.addAck(g, ack)
@@ -220,7 +220,7 @@ func (l *Lock) endPauses(now Time) {
 	}
 }
 
-// Force releases an owner. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
+// Force releases an owner; id is its number if it is one of this engine, else 0. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
 // way, it is never granted here.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	l.endDue(now)
@@ -279,7 +279,9 @@ func (l *Lock) Wake(now Time, fx *Effects) {
 		if now >= Centuries {
 			r.orphans.settleAll(Outcome{Why: Closed})
 		}
-		r.forgetTurns(now)
+		if now >= r.keep {
+			r.keep = Never
+		}
 		r.unsubscribeIdle(now, &l.Entry, fx)
 		r.inbox.unsubscribeIdle(now, &l.Entry, fx)
 	}

@@ -8,8 +8,7 @@ import (
 // TestLoss: a hold whose deadline has passed is over, told before its key is freed, and never revived.
 // invariant: loss-is-final
 func TestLoss(t *testing.T) {
-	t.Run("at the deadline ends the hold, then releases, then asks afresh", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "at the deadline ends the hold, then releases, then asks afresh", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		w.after(a.cfg.Lease / 3)
 		renewal := a.expect(Renew)
@@ -23,35 +22,8 @@ func TestLoss(t *testing.T) {
 		w.want(a.expect(Acquire).ID != holder.hold.Tenure, "a fresh tenure")
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("is final: a renewal answered after the deadline revives nothing", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		w.after(a.cfg.Lease / 3)
-		renewal := a.expect(Renew)
-		renewal.run()
-		w.pass(a.cfg.Lease) // nobody is woken in time
-		renewal.answer()
-		holder.wantEnd(Lost)
-		a.expect(Release).answer()
-		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
-	})
-	t.Run("that a renewal finds is told at once", func(t *testing.T) {
-		w := newWorld(t)
-		w.lossy = true
-		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
-		w.redis.free(stock, w.redis.owner(stock))
-		a.expect(Renew).answer()
-		holder.wantEnd(Lost)
-		a.expect(Acquire).answer()
-		next[0].wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("frees also what a late renewal has kept in Redis", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "frees also what a late renewal has kept in Redis", func(w *world) {
 		a, holder, next := heldBy(w, 1)
 		w.after(a.cfg.Lease / 3)
 		renewal := a.expect(Renew)
@@ -65,18 +37,14 @@ func TestLoss(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next[0].wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("comes not after Unlock", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "comes not after Unlock", func(w *world) {
 		_, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		w.after(5 * time.Second)
 		w.want(!holder.over, "no end besides Unlock")
-		w.settle()
 	})
-	t.Run("an Unlock that the machine hears after it is lost", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "an Unlock that the machine hears after it is lost", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.stop()
 		w.pass(a.cfg.Lease)
@@ -84,42 +52,22 @@ func TestLoss(t *testing.T) {
 		holder.from.step(holder.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
 		holder.unlockHeard()
 		holder.released.want(Lost)
-		w.settle()
 	})
 }
 
 // TestFixedLease: what ends by its own lease is released, not left to its TTL.
 // invariant: handoff-keeps-lease
 func TestFixedLease(t *testing.T) {
-	t.Run("ends at its deadline and is released", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		next := a.lock()
-		a.expect(Acquire).answer()
-		w.after(95 * time.Millisecond)
-		c.wantEnd(Lost)
-		a.expect(Release).answer()
-		w.want(w.redis.owner(stock) == "", "a free name before the TTL")
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("is not renewed", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "is not renewed", func(w *world, a *process) {
 		a.ask(stock, wants{lease: 10 * time.Second})
 		a.expect(Acquire).answer()
 		w.after(9 * time.Second)
 		a.silent()
-		w.settle()
 	})
 }
 
 func TestMaxHold(t *testing.T) {
-	t.Run("ends a watched hold, and releases", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "ends a watched hold, and releases", func(w *world, a *process) {
 		a.cfg.MaxHold = 500 * time.Millisecond
 		c := a.lock()
 		next := a.lock()
@@ -133,11 +81,8 @@ func TestMaxHold(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("counts for each hold, not for the tenure", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "counts for each hold, not for the tenure", func(w *world, a *process) {
 		a.cfg.MaxHold = 500 * time.Millisecond
 		holder, next := a.lock(), a.lock()
 		a.expect(Acquire).answer()
@@ -150,50 +95,22 @@ func TestMaxHold(t *testing.T) {
 		next.wantHolding()
 		w.after(200 * time.Millisecond)
 		next.wantEnd(TooLong)
-		w.settle()
 	})
-	t.Run("leaves a fixed lease alone", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "leaves a fixed lease alone", func(w *world, a *process) {
 		a.cfg.MaxHold = 500 * time.Millisecond
 		c := a.ask(stock, wants{lease: time.Second})
 		a.expect(Acquire).answer()
 		w.after(900 * time.Millisecond)
 		c.wantHolding()
-		w.settle()
 	})
 }
 
 func TestTimeout(t *testing.T) {
-	t.Run("says that another owner has it, when that was the last answer", func(t *testing.T) {
-		w := newWorld(t)
-		w.redis.take(stock, "java:1", time.Minute)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
-		a.expect(Acquire).answer()
-		w.after(60 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
-	t.Run("says that one of this process has it", func(t *testing.T) {
-		w := newWorld(t)
-		a, _, _ := heldBy(w, 0)
-		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
-		w.after(60 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		w.want(c.out.Last == Taken, "taken; it is %s", whyNames[c.out.Last])
-		w.settle()
-	})
 	for name, last := range map[string]struct {
 		fail func(*inFlightCommand)
 		why  Why
 	}{"lost": {(*inFlightCommand).lose, Doubtful}, "not sent": {(*inFlightCommand).notSent, Down}, "answered LOADING": {(*inFlightCommand).again, Refused}} {
-		t.Run("says why when the last answer was "+name, func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, "says why when the last answer was "+name, func(w *world) {
 			w.redis.take(stock, "java:1", 10*time.Millisecond)
 			a := w.newProcess("A")
 			c := a.ask(stock, wants{wait: 100 * time.Millisecond})
@@ -208,22 +125,6 @@ func TestTimeout(t *testing.T) {
 			c.wantAnswer(TimedOut)
 			w.want(c.out.Last == last.why, "the last answer, %s; it is %s", whyNames[last.why], whyNames[c.out.Last])
 			w.want(last.why != Refused || c.out.ServerMessage != "", "the words of the server")
-			w.settle()
 		})
 	}
-	t.Run("of one waiter leaves the others their places", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, first := heldBy(w, 1)
-		c := a.ask(stock, wants{wait: 5 * time.Millisecond})
-		last := a.lock()
-		w.after(20 * time.Millisecond)
-		a.ring()
-		c.wantAnswer(TimedOut)
-		holder.unlock()
-		a.settleAll()
-		first[0].wantAnswer(Granted)
-		first[0].unlock()
-		last.wantAnswer(Granted)
-		w.settle()
-	})
 }

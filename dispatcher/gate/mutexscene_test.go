@@ -2,8 +2,31 @@ package gate
 
 import "testing"
 
+// A waits for a lock that a client of Redisson has, stands in line, and listens.
+const waitsForOthers = `
+			a locks                          -> acquire 1 1s
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n -1
+			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 3 1s n -1
+			answer held 5s`
+
+// A has waited beside others who listen, has had the lock, and releases it. B waits.
+const leftToOthers = `
+			handoff-time 0s
+			a locks                          -> acquire 1 1s
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 1s n -1
+			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
+			subscribed                       -> acquire in line 3 1s n -1
+			answer held 1s
+			message                          -> acquire in line 4 1s n -1
+			answer 1                         -> a: granted until 990ms
+			b locks
+			a unlocks                        -> release 4`
+
 func TestMutexScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a lock is taken, renewed and freed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -138,13 +161,7 @@ func TestMutexScenes(t *testing.T) {
 			after 1s
 			c locks
 			after 2s                         -> (567ms) acquire 3 1s`,
-		"a subscription that is refused later": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a subscription that is refused later": waitsForOthers + `
 			subscribed NOPERM
 			message                          -> acquire in line 4 1s n -1
 			answer 1                         -> a: granted until 990ms
@@ -152,29 +169,10 @@ func TestMutexScenes(t *testing.T) {
 			answer 0                         -> a ok: granted
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
-		"messages in vain are heeded less often": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"messages in vain are heeded less often": waitsForOthers + `
 			message                          -> acquire in line 4 1s n -1
 			answer held 5s
-			message                          -> acquire in line 5 1s n -1
-			answer held 5s
-			message                          -> acquire in line 6 1s n -1
-			answer held 5s
-			message                          -> acquire in line 7 1s n -1
-			answer held 5s
-			message                          -> acquire in line 8 1s n -1
-			answer held 5s
-			message                          -> acquire in line 9 1s n -1
-			answer held 5s
-			message                          -> acquire in line 10 1s n -1
-			answer held 5s
-			message                          -> acquire in line 11 1s n -1
-			answer held 5s
+			in-vain 7 held 5s
 			message                          -> acquire in line 12 1s n -1
 			answer held 5s
 			message
@@ -204,16 +202,6 @@ func TestMutexScenes(t *testing.T) {
 			message                          -> renew 1 1s
 			a unlocks                        -> a ok: granted
 			answer 1                         -> b: granted until 995ms, handed on`,
-		"a suspicion while a command is on its way": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew 1 1s
-			suspect
-			answer 1                         -> renew 1 1s
-			answer 1
-			suspect                          -> renew 1 1s
-			answer not-mine                  -> a ends: lost
-			idle                             -> true`,
 		"a tenure that was renewed in vain is tried again": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -377,13 +365,6 @@ func TestMutexScenes(t *testing.T) {
 			close                            -> a ends: closed; a ok: closed
 			answer 0                         -> release 1
 			idle                             -> false`,
-		"a closed engine": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			close                            -> a: closed
-			answer held 5s
-			idle                             -> true`,
 		"a closed engine whose question is on its way": `
 			a locks                          -> acquire 1 1s
 			close                            -> a: closed
@@ -536,18 +517,7 @@ func TestMutexScenes(t *testing.T) {
 			link-up                          -> acquire 5 1s
 			again LOADING
 			after 20ms                       -> (18ms) acquire 6 1s`,
-		"our own message is a hint like any other": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
+		"our own message is a hint like any other": leftToOthers + `
 			answer 1                         -> a ok: granted; acquire in line 5 1s n -1
 			message
 			answer held 1s                   -> acquire in line 6 1s n -1
@@ -555,18 +525,7 @@ func TestMutexScenes(t *testing.T) {
 			message                          -> acquire in line 7 1s n -1
 			answer 1                         -> b: granted until 990ms
 			message                          -> renew 7 1s`,
-		"a release that nobody heard, and a message that was taken for ours": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
+		"a release that nobody heard, and a message that was taken for ours": leftToOthers + `
 			message
 			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
 			answer held 1s
@@ -588,13 +547,7 @@ func TestMutexScenes(t *testing.T) {
 			answer held 1s
 			after 1ms
 			message                          -> acquire in line 10 1s n -1`,
-		"a subscription ends a second after the last waiter": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a subscription ends a second after the last waiter": waitsForOthers + `
 			a goes                           -> a: is not there
 			after 900ms
 			b locks                          -> acquire in line 4 1s n -1
@@ -617,18 +570,7 @@ func TestMutexScenes(t *testing.T) {
 			c locks
 			b unlocks                        -> c: granted until 992ms, handed on; b ok: granted
 			idle                             -> false`,
-		"turns and pauses grow while nobody takes what is left to others": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
+		"turns and pauses grow while nobody takes what is left to others": leftToOthers + `
 			answer 2                         -> a ok: granted
 			after 2ms                        -> acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 992ms
@@ -647,41 +589,6 @@ func TestMutexScenes(t *testing.T) {
 			b unlocks                        -> release 7
 			answer 2                         -> b ok: granted
 			after 34ms                       -> acquire in line 8 1s n -1`,
-		"messages are heeded at once again after a grant": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
-			message                          -> acquire in line 4 1s n -1
-			answer held 5s
-			message                          -> acquire in line 5 1s n -1
-			answer held 5s
-			message                          -> acquire in line 6 1s n -1
-			answer held 5s
-			message                          -> acquire in line 7 1s n -1
-			answer held 5s
-			message                          -> acquire in line 8 1s n -1
-			answer held 5s
-			message                          -> acquire in line 9 1s n -1
-			answer held 5s
-			message                          -> acquire in line 10 1s n -1
-			answer held 5s
-			message                          -> acquire in line 11 1s n -1
-			answer held 5s
-			message                          -> acquire in line 12 1s n -1
-			answer held 5s
-			message
-			after 1ms                        -> acquire in line 13 1s n -1
-			answer 1                         -> a: granted until 991ms
-			a unlocks                        -> release 13
-			answer 1                         -> a ok: granted
-			b locks                          -> acquire in line 14 1s n -1
-			answer held 5s
-			message                          -> acquire in line 15 1s n -1
-			message
-			answer held 5s                   -> acquire in line 16 1s n -1`,
 		"what time has ended ends before a caller comes": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -832,25 +739,11 @@ func TestMutexScenes(t *testing.T) {
 			not-sent
 			after 2s
 			idle                             -> true`,
-		"a tenure that is gone, and an acquire that may still arrive": `
-			a locks                          -> acquire 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> a: granted until 1.007s
+		"a tenure that is gone, and an acquire that may still arrive": adoptedHold + `
 			after 340ms                      -> (330ms) renew 1 1s
 			answer not-mine                  -> a ends: lost
 			after 2s                         -> (1.89s) release 1
 			answer 0
-			idle                             -> true`,
-		"a release, and an acquire that may still arrive": `
-			a locks                          -> acquire 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> a: granted until 1.007s
-			a unlocks                        -> release 1
-			answer 0                         -> a ok: granted
-			after 3s                         -> (2.23s) release 1
-			answer not-mine
 			idle                             -> true`,
 		"beside others who listen a turn is one grant for each third caller": `
 			a locks                          -> acquire 1 1s
@@ -889,13 +782,7 @@ func TestMutexScenes(t *testing.T) {
 			a times-out                      -> a: timed out, last taken for who knows how long
 			b locks try                      -> acquire 3 1s
 			answer held 0s                   -> b: taken`,
-		"a drained engine listens no longer": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a drained engine listens no longer": waitsForOthers + `
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
@@ -914,18 +801,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks
 			answer 2                         -> a ok: granted
 			after 2ms                        -> acquire in line 5 1s n -1`,
-		"no message shortens a pause, and after it a question is due": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
+		"no message shortens a pause, and after it a question is due": leftToOthers + `
 			message
 			answer 2                         -> a ok: granted
 			message 2
@@ -933,18 +809,7 @@ func TestMutexScenes(t *testing.T) {
 			answer held 1s
 			message                          -> acquire in line 6 1s n -1
 			answer 1                         -> b: granted until 992ms`,
-		"nobody at all heard of a release": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a unlocks                        -> release 4
+		"nobody at all heard of a release": leftToOthers + `
 			answer 0                         -> a ok: granted; acquire in line 5 1s n -1
 			answer 1                         -> b: granted until 990ms
 			c locks
@@ -1026,13 +891,11 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted; acquire 2 1s
 			answer 1                         -> b: granted until 990ms`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }
 
 func TestSpinScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SpinKind, map[string]string{
 		"a waiter polls": `
 			a locks                          -> acquire 1 1s
 			answer held 5s
@@ -1213,13 +1076,11 @@ func TestSpinScenes(t *testing.T) {
 			close                            -> f ends: closed; release quietly 2
 			answer 0
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SpinKind, text) })
-	}
+	})
 }
 
 func TestFencedScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, FencedKind, map[string]string{
 		"each grant has the next token of the block": `
 			a locks owner 7                  -> acquire fenced 1 1s
 			b locks
@@ -1242,7 +1103,5 @@ func TestFencedScenes(t *testing.T) {
 			answer 1000                      -> a: is not there; b: granted until 990ms, token 937
 			b unlocks                        -> release 1
 			answer 0                         -> b ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, FencedKind, text) })
-	}
+	})
 }

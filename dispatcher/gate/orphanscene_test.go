@@ -4,12 +4,8 @@ import "testing"
 
 // Owner ids that may appear in Redis although nobody wants them are released beside all else.
 func TestOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
-		"the release of an orphan says nothing of the tenure that ends meanwhile": `
-			a locks                          -> acquire 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> a: granted until 1.007s
+	playScenes(t, MutexKind, map[string]string{
+		"the release of an orphan says nothing of the tenure that ends meanwhile": adoptedHold + `
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted
 			b locks lease 5s                 -> acquire 2 5s
@@ -19,13 +15,7 @@ func TestOrphanScenes(t *testing.T) {
 			answer not-mine                  -> release 2
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
-		"a release that nobody heard has no message that comes back": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 5s
+		"a release that nobody heard has no message that comes back": waitsForOthers + `
 			force java:1 0                   -> release 0 java:1
 			answer 0                         -> force ok: granted; acquire in line 4 1s n -1
 			answer held 5s
@@ -35,18 +25,12 @@ func TestOrphanScenes(t *testing.T) {
 			end                              -> force ok: closed
 			answer 0
 			idle                             -> true`,
-		"a link that comes up does not hurry what may still arrive": `
-			a locks                          -> acquire 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> a: granted until 1.007s
+		"a link that comes up does not hurry what may still arrive": adoptedHold + `
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted
 			link-up
 			after 3s                         -> (2.23s) release 1
 			answer not-mine
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

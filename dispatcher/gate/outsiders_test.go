@@ -8,8 +8,7 @@ import (
 // TestOthersListen: other listeners make us leave the name free for a pause. That there are none proves nothing.
 // invariant: others-get-a-turn
 func TestOthersListen(t *testing.T) {
-	t.Run("a confirmation that finds others is the last of its turn", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a confirmation that finds others is the last of its turn", func(w *world) {
 		a, holder, next := heldBy(w, 2)
 		b := w.newProcess("B")
 		w.redis.subscribe(stockChannel, b)
@@ -24,10 +23,8 @@ func TestOthersListen(t *testing.T) {
 		next[0].wantAnswer(Granted)
 		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
-		w.settle()
 	})
-	t.Run("one that was found before does not end the turn at once", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "one that was found before does not end the turn at once", func(w *world) {
 		a, holder, next := heldBy(w, 9)
 		b := w.newProcess("B")
 		w.redis.subscribe(stockChannel, b)
@@ -50,10 +47,8 @@ func TestOthersListen(t *testing.T) {
 		w.want(turns > 1 && turns < len(next)/2, "few turns of %d grants; there were %d", len(next), turns)
 		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
-		w.settle()
 	})
-	t.Run("we are no others when we listen in both of Redis' name spaces", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "we are no others when we listen in both of Redis' name spaces", func(w *world) {
 		w.redis.take(stock, "java:1", time.Minute)
 		a := w.newProcess("A")
 		holder, second, third := a.lock(), a.lock(), a.lock()
@@ -77,10 +72,8 @@ func TestOthersListen(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer() // at once: there is nobody to leave it to
 		third.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("no message shortens a pause", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "no message shortens a pause", func(w *world) {
 		a, _ := listeningTo(w)
 		b := w.newProcess("B")
 		w.redis.subscribe(stockChannel, b)
@@ -108,10 +101,8 @@ func TestOthersListen(t *testing.T) {
 		second.wantAnswer(Granted)
 		w.redis.unsubscribe(stockChannel, b)
 		b.messages = nil
-		w.settle()
 	})
-	t.Run("a turn has an end even when nobody is heard", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a turn has an end even when nobody is heard", func(w *world) {
 		a, holder, next := heldBy(w, 100)
 		began := w.now
 		for _, c := range next {
@@ -132,6 +123,5 @@ func TestOthersListen(t *testing.T) {
 		a.silent()
 		w.after(blindPause)
 		a.expect(Acquire)
-		w.settle()
 	})
 }

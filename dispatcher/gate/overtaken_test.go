@@ -14,9 +14,7 @@ func TestOvertakenUnlock(t *testing.T) {
 			w.after(a.cfg.MaxHold - a.cfg.Lease/3)
 		},
 	} {
-		t.Run(whyNames[why], func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, whyNames[why], func(w *world, a *process) {
 			a.cfg.MaxHold = a.cfg.Lease / 2
 			holder := a.lock()
 			a.expect(Acquire).answer()
@@ -25,7 +23,6 @@ func TestOvertakenUnlock(t *testing.T) {
 			holder.wantEnd(why)
 			holder.unlockHeard()
 			holder.released.want(why)
-			w.settle()
 		})
 	}
 }

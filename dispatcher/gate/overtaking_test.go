@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -39,42 +38,6 @@ func contested(t *testing.T, fx *Effects) (*Lock, *reuser) {
 
 // The message of our own release comes back, perhaps before the answer to the release. It is a hint like any other.
 func TestMessageOfOurOwnRelease(t *testing.T) {
-	t.Run("costs a question, if another process was quicker", func(t *testing.T) {
-		fx := &Effects{}
-		m, _ := contested(t, fx)
-		answerLast(m, Release, time.Second, fx, 1)
-		m.Message(time.Second, oneMessage, fx)
-		answerLast(m, AcquireInLine, time.Second, fx, -10_002)
-		if n := len(fx.Commands[AcquireInLine]); n != 1 {
-			t.Fatalf("acquires after the message that came meanwhile = %d, want 1", n)
-		}
-		answerLast(m, AcquireInLine, time.Second, fx, -10_002)
-		if n := len(fx.Commands[AcquireInLine]); n != 0 {
-			t.Errorf("asked again without a message: %d acquires", n)
-		}
-	})
-	for _, before := range []bool{true, false} {
-		t.Run(fmt.Sprintf("does not cut short what is left to others who listen, before the answer: %v", before), func(t *testing.T) {
-			fx := &Effects{}
-			m, _ := contested(t, fx)
-			if before {
-				m.Message(time.Second, oneMessage, fx)
-			}
-			answerLast(m, Release, time.Second, fx, 2)
-			if !before {
-				m.Message(time.Second, oneMessage, fx)
-			}
-			if n := len(fx.Commands[AcquireInLine]); n != 0 {
-				t.Errorf("acquires while the name is left to others = %d, want 0", n)
-			}
-			if got := m.NextAlarm(); got < time.Second+shortestPause {
-				t.Errorf("asks again at %v, want at least %v later", got, shortestPause)
-			}
-			if m.contest.rivals.turns.met != time.Second { // when one listener more was counted
-				t.Errorf("others were met at %v, by our own message", m.contest.rivals.turns.met)
-			}
-		})
-	}
 	for name, n := range map[string]int32{"one after it": 1, "one together with it": 2} {
 		t.Run("is not taken for that of others, but "+name+" is", func(t *testing.T) {
 			fx := &Effects{}
@@ -91,22 +54,6 @@ func TestMessageOfOurOwnRelease(t *testing.T) {
 }
 
 func TestSuspicionOutlivesTheCommandOnItsWay(t *testing.T) {
-	t.Run("a renewal that may have run before is repeated", func(t *testing.T) {
-		_, m := settledGate()
-		fx, r := &Effects{}, asks(0)
-		m.Ask(time.Second, &r.waiter, fx)
-		answerLast(m, Acquire, time.Second, fx, 1)
-		m.Wake(12*time.Second, fx)
-		m.Suspect(12*time.Second, fx)
-		answerLast(m, Renew, 12*time.Second, fx, 1)
-		if n := len(fx.Commands[Renew]); n != 1 {
-			t.Fatalf("renewals after the answer = %d, want 1", n)
-		}
-		answerLast(m, Renew, 12*time.Second, fx, 1)
-		if n := len(fx.Commands[Renew]); n != 0 || m.lease.Doubt {
-			t.Errorf("renewals after the second answer = %d, doubt = %v; want none", n, m.lease.Doubt)
-		}
-	})
 	t.Run("a grant is verified", func(t *testing.T) {
 		_, m := settledGate()
 		fx, r := &Effects{}, asks(0)

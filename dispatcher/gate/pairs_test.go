@@ -14,7 +14,7 @@ import (
 type instantServer struct {
 	now      Time
 	cfg      *Config
-	machine  Lockable
+	machine  Machine
 	fx       Effects
 	command  Command // the one that is being answered
 	commands int
@@ -23,7 +23,7 @@ type instantServer struct {
 func newInstantServer(kind Kind) *instantServer {
 	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
 		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
-	return &instantServer{now: time.Hour, cfg: cfg, machine: NewEntry("stock", kind, cfg).Machine.(Lockable)}
+	return &instantServer{now: time.Hour, cfg: cfg, machine: NewEntry("stock", kind, cfg).Machine}
 }
 
 // answer answers the command that was sent, one of those operations, or wakes the machine.

@@ -5,7 +5,7 @@ import "testing"
 // Holds of permits end, and are renewed, each in its time.
 // invariant: hold-within-tenure
 func TestPermitEndScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, PermitKind, map[string]string{
 		"a hold ends by MaxHold though another one ended before": `
 			max-hold 500ms
 			a locks                          -> permit take 1 1s n 1
@@ -48,9 +48,7 @@ func TestPermitEndScenes(t *testing.T) {
 		"who asks once hears that too few replicas have its permits": `
 			a locks try                      -> permit take 1 1s n 1
 			alone 1                          -> a: too few; permit free 2 next 1 n 1`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
-	}
+	})
 }
 
 // invariant: replicas-acknowledge

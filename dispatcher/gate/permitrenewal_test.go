@@ -23,7 +23,18 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 			t.Fatalf("due %v, as urgent as %v, the next in %v; want the lease of 2s, and 1ns", due, c.Lease, m.renewAt-now)
 		}
 	}
-	m := &permits{sent: now, renewAt: Never, endAt: Never}
+	m := &permits{held: make(map[*Hold]*permit)}
+	for i := range 5 { // a call is short, however many permits a hold has
+		h := &Hold{}
+		m.held[h] = &permit{h: h, n: 400, Tenure: Tenure{ID: uint64(1000 * i), Lease: time.Second, Watch: true, Next: now}}
+	}
+	for left := 5; left > 0; left -= 2 {
+		c, due := m.renewDue(now)
+		if renewed := len(c.Ack.(*renewal).some); !due || renewed != min(left, 2) {
+			t.Fatalf("of %d holds with 400 permits each a call renews %d, want 2", left, renewed)
+		}
+	}
+	m = &permits{sent: now, renewAt: Never, endAt: Never}
 	p := &permit{h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true, Next: Never}, extend: time.Minute}
 	if m.confirm(renewed{p, time.Minute}); p.Deadline != now+time.Minute-margin(time.Minute) {
 		t.Errorf("extended by a minute it ends after %v", p.Deadline-now)

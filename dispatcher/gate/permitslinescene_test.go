@@ -16,7 +16,7 @@ func TestPermitsLineScenes(t *testing.T) {
 			subscribed                       -> take 2 1x1, n 1
 			answer joins-as-first 0s`
 	)
-	for name, text := range map[string]string{
+	playScenes(t, SemaphoreKind, map[string]string{
 		"one that is called asks at once": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			answer 1                         -> a: granted
@@ -257,9 +257,7 @@ func TestPermitsLineScenes(t *testing.T) {
 			told 0                           -> take 3 1x2, n 1
 			answer 1                         -> a: granted; take 4 1x1, n 1
 			answer joins 0s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 // The same of permits that expire, where that differs.
@@ -271,7 +269,7 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			subscribed                       -> permit take 2 1s next 2 n 1
 			answer joins 5s`
 	)
-	for name, text := range map[string]string{
+	playScenes(t, PermitKind, map[string]string{
 		"one that is called asks at once": waiting + `
 			told 0                           -> permit take 3 1s next 2 n 1
 			answer 1                         -> a: granted until 990ms
@@ -305,22 +303,12 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			answer 0                         -> a ok: granted
 			told 0                           -> permit take 5 1s next 2 n 1
 			answer 1                         -> b: granted until 990ms`,
-		"the last waiter gives up, and so does its engine": waiting + `
-			a goes                           -> a: is not there; permit take 3 next 2
-			b locks n 2
-			answer not-mine                  -> permit take 4 1s next 4 n 2
-			answer joins 5s`,
 		"a place that is given up without an answer is given up once more": waiting + `
 			a goes                           -> a: is not there; permit take 3 next 2
 			lost
 			after 20ms                       -> (18ms) permit take 3 next 2
 			answer not-mine
 			after 1s                         -> (980ms) unsubscribe redisson_sc:{stock}:wheellock:u
-			idle                             -> true`,
-		"a place whose end is refused": waiting + `
-			a goes                           -> a: is not there; permit take 3 next 2
-			denied NOPERM
-			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"the question that left the place gets no answer, and its waiter gives up": `
 			a locks n 1                      -> permit take 1 1s n 1
@@ -351,25 +339,9 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			lost
 			after 20ms                       -> (18ms) permit free 3 next 2 n 1
 			answer 0                         -> b ok: granted`,
-		"without a place the channel is listened to": waiting + `
-			told 0                           -> permit take 3 1s next 2 n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			message                          -> permit take 4 1s next 2 n 1`,
-		"an inbox that may not be heard": `
-			a locks n 1                      -> permit take 1 1s n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_sc:{stock}
-			subscribed NOPERM                -> a: refused "NOPERM"`,
 		"a closed engine gives up its place": waiting + `
 			close                            -> a: closed; permit take 3 next 2
 			answer not-mine
 			idle                             -> true`,
-		"the link breaks and works again": waiting + `
-			link-up                          -> permit take 3 1s next 2 n 1
-			answer stands 5s`,
-		"a try beside a waiter is turned away": waiting + `
-			b locks n 1 try                  -> b: taken for who knows how long`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, PermitKind, text) })
-	}
+	})
 }

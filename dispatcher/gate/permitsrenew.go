@@ -21,6 +21,9 @@ type renewed struct {
 // mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, and must stay below the codes of faults.
 const mostRenewed = 48
 
+// mostProlonged bounds the permits of several holds that one call renews: to some milliseconds of the server's time.
+const mostProlonged = 1000
+
 // renewDue is the renewal of the holds that are due, if there are any.
 func (ps *permits) renewDue(now Time) (Change, bool) {
 	if now < ps.renewAt {
@@ -28,12 +31,13 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 	}
 	ps.renewAt = Never
 	r := &renewal{ps: ps}
-	shortest, holds := Never, []byte(nil)
+	shortest, holds, sum := Never, []byte(nil), int64(0)
 	for _, p := range ps.held {
-		if p.Next <= now && len(r.some) < mostRenewed {
+		if p.Next <= now && len(r.some) < mostRenewed && (sum == 0 || sum+p.n <= mostProlonged) {
 			p.Next = Never // until the answer
 			one := renewed{p, max(p.extend, p.renewLease())}
 			r.some = append(r.some, one)
+			sum += p.n
 			shortest = min(shortest, p.Lease)
 			holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 		}

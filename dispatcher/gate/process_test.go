@@ -230,6 +230,6 @@ func (p *process) force(name string) *ack {
 		owner = k.value
 	}
 	a := &ack{world: p.world}
-	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.(Forcible).Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
+	p.step(p.entry(name), func(m Machine, now Time, fx *Effects) { m.(*Lock).Force(now, owner, id, a, fx) }, "forces %s off %s", owner, name)
 	return a
 }

@@ -9,9 +9,7 @@ import (
 
 // invariant: reentry-needs-living-hold
 func TestReentry(t *testing.T) {
-	t.Run("by the owner of a living hold costs no network, and is counted", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "by the owner of a living hold costs no network, and is counted", func(w *world, a *process) {
 		outer := a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
 		inner := a.ask(stock, wants{owner: 7})
@@ -26,63 +24,21 @@ func TestReentry(t *testing.T) {
 		inner.unlock()
 		a.expect(Release).answer()
 		inner.released.want(Granted)
-		w.settle()
 	})
-	t.Run("by another owner, or by none, waits", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "by another owner, or by none, waits", func(w *world, a *process) {
 		a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
 		for _, want := range []wants{{owner: 8}, {}} {
 			a.ask(stock, want).wantWaiting()
 		}
-		w.settle()
 	})
-	t.Run("by an owner whose hold has ended waits like anybody", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "by an owner whose hold has ended waits like anybody", func(w *world, a *process) {
 		outer := a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
 		outer.unlock()
 		a.ask(stock, wants{owner: 7}).wantWaiting()
-		w.settle()
 	})
-	t.Run("that needs more of the lease waits for a renewal", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		outer := a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		inner := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond})
-		inner.wantWaiting()
-		renewal := a.expect(Renew)
-		renewal.answer()
-		inner.wantAnswer(Granted)
-		w.want(inner.hold.Deadline() == renewal.Sent+495*time.Millisecond, "its own deadline; it is %v", inner.hold.Deadline()-renewal.Sent)
-		w.want(outer.hold.Deadline() == renewal.Sent+95*time.Millisecond, "the outer one's to stay; it is %v", outer.hold.Deadline()-renewal.Sent)
-		w.after(200 * time.Millisecond)
-		outer.wantEnd(Lost)
-		w.want(inner.holds(), "the inner one to hold on")
-		w.settle()
-	})
-	t.Run("that is watched makes a fixed tenure watched", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		inner := a.ask(stock, wants{owner: 7})
-		a.expect(Renew).answer()
-		inner.wantAnswer(Granted)
-		for range 10 {
-			w.after(a.cfg.Lease / 3)
-			a.expect(Renew).answer()
-		}
-		w.want(inner.holds(), "the watchdog to renew it")
-		inner.unlock()
-		w.settle()
-	})
-	t.Run("that needs more of a watched lease does not shorten what the watchdog renews", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "that needs more of a watched lease does not shorten what the watchdog renews", func(w *world, a *process) {
 		outer := a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
 		w.after(a.cfg.Lease / 3)
@@ -95,11 +51,8 @@ func TestReentry(t *testing.T) {
 		w.after(a.cfg.Lease / 3)
 		a.expect(Renew).answer()
 		w.want(outer.holds(), "the outer one to hold on")
-		w.settle()
 	})
-	t.Run("that was not granted by a renewal that said nothing is granted by the next", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "that was not granted by a renewal that said nothing is granted by the next", func(w *world, a *process) {
 		a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
 		a.expect(Acquire).answer()
 		inner := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond})
@@ -108,7 +61,6 @@ func TestReentry(t *testing.T) {
 		w.after(10 * time.Millisecond)
 		a.expect(Renew).answer()
 		inner.wantAnswer(Granted)
-		w.settle()
 	})
 	t.Run("that waits for a tenure which ends is asked for afresh", func(t *testing.T) {
 		w := newWorld(t)
@@ -139,28 +91,15 @@ func TestReentry(t *testing.T) {
 		w.settle()
 		inner.wantAnswer(Granted)
 	})
-	t.Run("can be cancelled while it waits for the renewal", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		inner := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond})
-		inner.cancel()
-		a.expect(Renew).answer()
-		w.settle()
-	})
-	t.Run("a handoff to an owner settles all it has queued", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a handoff to an owner settles all it has queued", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		first, other, second := a.ask(stock, wants{owner: 7}), a.lock(), a.ask(stock, wants{owner: 7})
 		holder.unlock()
 		first.wantAnswer(Granted)
 		second.wantAnswer(Granted)
 		other.wantWaiting()
-		w.settle()
 	})
-	t.Run("a handoff after a confirmation renews at once for what its owner has queued besides", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a handoff after a confirmation renews at once for what its owner has queued besides", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		outer, inner := a.ask(stock, wants{owner: 7}), a.ask(stock, wants{owner: 7, lease: 3 * time.Second})
 		a.age()
@@ -169,11 +108,8 @@ func TestReentry(t *testing.T) {
 		outer.wantAnswer(Granted)
 		a.expect(Renew).answer()
 		inner.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("a grant to an owner settles all it has queued", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a grant to an owner settles all it has queued", func(w *world, a *process) {
 		once := a.ask(stock, wants{owner: 7, try: true})
 		onceMore := a.ask(stock, wants{owner: 7, try: true})
 		stranger := a.ask(stock, wants{try: true})
@@ -185,39 +121,12 @@ func TestReentry(t *testing.T) {
 		stranger.wantAnswer(Taken)
 		other.wantWaiting()
 		w.want(once.hold.Count() == 4, "count 4; it is %d", once.hold.Count())
-		w.settle()
 	})
 }
 
 // invariant: hold-within-tenure
 func TestExtend(t *testing.T) {
-	t.Run("lasts from now, after a renewal", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		w.after(50 * time.Millisecond)
-		extended := c.extend(time.Second)
-		renewal := a.expect(Renew)
-		renewal.answer()
-		extended.want(Granted)
-		w.want(c.hold.Deadline() == renewal.Sent+990*time.Millisecond, "from now; it is %v", c.hold.Deadline()-renewal.Sent)
-		w.settle()
-	})
-	t.Run("never shortens", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: time.Second})
-		a.expect(Acquire).answer()
-		was := c.hold.Deadline()
-		c.extend(100 * time.Millisecond).want(Granted)
-		a.silent()
-		w.want(c.hold.Deadline() == was, "the same deadline")
-		w.settle()
-	})
-	t.Run("is not served by a renewal that left before it was asked", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "is not served by a renewal that left before it was asked", func(w *world, a *process) {
 		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
 		a.expect(Acquire).answer()
 		early := c.extend(time.Second)
@@ -230,50 +139,13 @@ func TestExtend(t *testing.T) {
 		a.settleAll()
 		extended.want(Granted)
 		w.want(c.hold.Deadline() >= asked+990*time.Millisecond, "a second from now; it is %v", c.hold.Deadline()-asked)
-		w.settle()
 	})
-	t.Run("of a hold that has ended is lost", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		w.after(200 * time.Millisecond)
-		c.extend(time.Second).want(Lost)
-		w.settle()
-	})
-	t.Run("of a hold whose key is gone ends it", func(t *testing.T) {
-		w := newWorld(t)
-		w.lossy = true
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		w.redis.free(stock, w.redis.owner(stock))
-		extended := c.extend(time.Second)
-		a.expect(Renew).answer()
-		extended.want(Lost)
-		c.wantEnd(Lost)
-		w.settle()
-	})
-	t.Run("that waits when the hold ends is lost", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
-		a.expect(Acquire).answer()
-		extended := c.extend(time.Second)
-		w.after(100 * time.Millisecond)
-		extended.want(Lost)
-		c.wantEnd(Lost)
-		w.settle()
-	})
-	t.Run("goes on while the engine drains", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "goes on while the engine drains", func(w *world, a *process) {
 		c := a.ask(stock, wants{lease: 100 * time.Millisecond})
 		a.expect(Acquire).answer()
 		extended := c.extend(time.Second)
 		a.drain()
 		a.expect(Renew).answer()
 		extended.want(Granted)
-		w.settle()
 	})
 }

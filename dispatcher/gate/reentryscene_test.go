@@ -4,7 +4,7 @@ import "testing"
 
 // What a re-entry needs of its tenure, and what it leaves behind.
 func TestReentryScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a lease and a least time that just fit need no renewal": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -34,7 +34,5 @@ func TestReentryScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted
 			c locks
 			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

@@ -11,19 +11,14 @@ import (
 // TestReplicas: what too few replicas have does not count.
 // invariant: replicas-acknowledge
 func TestReplicas(t *testing.T) {
-	t.Run("a try that took the lock alone gives it back and is told", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a try that took the lock alone gives it back and is told", func(w *world, a *process) {
 		c := a.tryLock()
 		a.expect(Acquire).alone()
 		c.wantAnswer(NotReplicated)
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("a wait that took it alone gives it back, and asks again after a pause, as another owner", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a wait that took it alone gives it back, and asks again after a pause, as another owner", func(w *world, a *process) {
 		c := a.lock()
 		first := a.expect(Acquire)
 		first.alone()
@@ -36,11 +31,8 @@ func TestReplicas(t *testing.T) {
 		w.want(again.ID != first.ID, "a fresh owner")
 		again.answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("a wait that ends meanwhile says why there is no lock", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a wait that ends meanwhile says why there is no lock", func(w *world, a *process) {
 		c := a.ask(stock, wants{wait: 50 * time.Millisecond})
 		a.expect(Acquire).alone()
 		a.expect(Release).answer()
@@ -48,10 +40,8 @@ func TestReplicas(t *testing.T) {
 		a.ring()
 		c.wantAnswer(TimedOut)
 		w.want(c.out.Last == NotReplicated, "the last answer is %s", whyNames[c.out.Last])
-		w.settle()
 	})
-	t.Run("a renewal does not move the deadline, and is asked for again", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a renewal does not move the deadline, and is asked for again", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		deadline := holder.hold.Deadline()
 		w.after(a.cfg.Lease / 3)
@@ -61,10 +51,8 @@ func TestReplicas(t *testing.T) {
 		w.after(a.cfg.Lease / 10)
 		a.expect(Renew).answer()
 		w.want(holder.hold.Deadline() > deadline, "the deadline to move")
-		w.settle()
 	})
-	t.Run("renewals until the deadline end the hold, and its key is freed", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "renewals until the deadline end the hold, and its key is freed", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		for !holder.over {
 			w.after(time.Millisecond)
@@ -76,10 +64,8 @@ func TestReplicas(t *testing.T) {
 		w.want(w.redis.owner(stock) != "", "the key, which the renewals kept")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("a renewal prolongs the key all the same: it is freed for as long as it may stand", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a renewal prolongs the key all the same: it is freed for as long as it may stand", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		w.after(a.cfg.Lease / 3)
 		a.expect(Renew).alone()
@@ -94,10 +80,8 @@ func TestReplicas(t *testing.T) {
 		a.linkUp()
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("nobody is handed a tenure that was confirmed alone", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "nobody is handed a tenure that was confirmed alone", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		next := a.lock()
 		w.pass(2 * a.cfg.HandoffTime)
@@ -108,11 +92,8 @@ func TestReplicas(t *testing.T) {
 		w.after(retryPause)
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("a re-entry that needs more of the lease is told when it asks once, and waits else", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "a re-entry that needs more of the lease is told when it asks once, and waits else", func(w *world, a *process) {
 		a.ask(stock, wants{owner: 7, lease: 200 * time.Millisecond})
 		a.expect(Acquire).answer()
 		once := a.ask(stock, wants{owner: 7, lease: 500 * time.Millisecond, try: true})
@@ -123,11 +104,8 @@ func TestReplicas(t *testing.T) {
 		w.after(20 * time.Millisecond)
 		a.expect(Renew).answer()
 		waits.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("what was given back once slows nobody down after a grant that enough have", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "what was given back once slows nobody down after a grant that enough have", func(w *world, a *process) {
 		a.cfg.HandoffTime = 0
 		c, next := a.lock(), a.lock()
 		a.expect(Acquire).alone()
@@ -138,17 +116,14 @@ func TestReplicas(t *testing.T) {
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("a refusal needs no replicas", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a refusal needs no replicas", func(w *world) {
 		w.redis.take(stock, "java:1", time.Minute)
 		a := w.newProcess("A")
 		c := a.tryLock()
 		a.expect(Acquire).alone()
 		c.wantAnswer(Taken)
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
 }
 

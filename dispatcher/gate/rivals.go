@@ -1,9 +1,6 @@
 package gate
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // rivals is what is known of other processes that want a name, and what callers of this process want besides holding it. It is made when
 // the first of these begins, so that a name without competition stays small.
@@ -43,13 +40,6 @@ func (r *rivals) nextAlarm(free bool) Time {
 	return min(r.linger, r.inbox.linger, r.keep)
 }
 
-// forgetTurns ends the memory of the turns when it is time.
-func (r *rivals) forgetTurns(now Time) {
-	if now >= r.keep {
-		r.keep = Never
-	}
-}
-
 func (r *rivals) idle() bool {
 	return r.state == unsubscribed && r.inbox.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
@@ -69,7 +59,7 @@ func (r *rivals) forgetClaim(id uint64) {
 
 // stayFor is how long the name is to stay taken from now on.
 func (r *rivals) stayFor(now Time) time.Duration {
-	return max(r.stay.lease, r.stay.least, ceilMillis(r.stay.until-now))
+	return max(r.stay.lease, r.stay.least, CeilMillis(r.stay.until-now))
 }
 
 // endStay lets the name be free when it is released.
@@ -77,46 +67,6 @@ func (r *rivals) endStay() {
 	if r.stay != (stay{}) {
 		r.stay = stay{}
 	}
-}
-
-// adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the
-// name is not free, and no other waiter could have it. Each asks once.
-type adoptions []*Waiter
-
-// forget removes a caller that has given up. False: it is not there.
-func (as *adoptions) forget(w *Waiter) bool {
-	i := slices.Index(*as, w)
-	if i >= 0 {
-		*as = slices.Delete(*as, i, i+1)
-	}
-	return i >= 0
-}
-
-// takeFor removes and returns the first caller that c asked for under t, or that wants the same; nil: there is none.
-func (as *adoptions) takeFor(c *Command, t *Tenure) *Waiter {
-	i := slices.IndexFunc(*as, func(w *Waiter) bool {
-		return w.Adopts == c.Args.Adopt().Owner && w.Lease == t.Lease && w.Watch == t.Watch && w.Least <= c.Lease
-	})
-	if i < 0 {
-		return nil
-	}
-	w := (*as)[i]
-	*as = slices.Delete(*as, i, i+1)
-	return w
-}
-
-// dismissAdopters answers and removes all that want to adopt from another owner than the one in but.
-func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
-	if len(r.adopting) == 0 {
-		return
-	}
-	r.adopting = slices.DeleteFunc(r.adopting, func(w *Waiter) bool {
-		away := w.Adopts != but
-		if away {
-			cfg.Answer(w, Outcome{Why: why})
-		}
-		return away
-	})
 }
 
 // The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
@@ -154,16 +104,6 @@ func (r *rivals) spin(waiters int32, inLine bool, seed uint64) time.Duration {
 type lastAnswer struct {
 	Outcome
 	notBefore Time // after a grant that was given back: no question leaves before, whatever is published
-}
-
-// outcome is the last answer, for a waiter that gives up; freeAt is when the owner's lease ends.
-func (l *lastAnswer) outcome(now, freeAt Time) Outcome {
-	out := l.Outcome
-	out.Last = l.Why
-	if out.Last == Taken {
-		out.TTL = timeLeft(now, freeAt)
-	}
-	return out
 }
 
 // otherLease is the end of another owner's lease, as Redis said last. It lies between two instants, because the TTL was true at some time

@@ -2,6 +2,27 @@ package gate
 
 import "testing"
 
+// B wants to write. Its question in line got no answer, and was granted when it was asked again. C of the same Owner reads, and B unlocks.
+const orphanOfAWriterReads = `
+			codes
+			b locks write owner 7            -> acquire write 1 3s
+			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> acquire write in line 2 3s n 1002
+			lost
+			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.987s
+			c locks owner 7                  -> c: granted until 2.987s, re-entered
+			b unlocks                        -> downgrade 2 3s`
+
+// A and B read, each under a tenure of its own.
+const readersOfTwoLeases = `
+			codes
+			a locks                          -> acquire read 1 3s
+			answer 1                         -> a: granted until 2.97s
+			after 10ms
+			b locks                          -> acquire read 2 3s yields to others than 0
+			answer 1                         -> b: granted until 2.98s`
+
 // B wants to write. It has been refused and stands in line.
 const writerClaimed = `
 			codes
@@ -32,7 +53,7 @@ const readersClaimed = `
 // A writer that is given the lock.
 // invariant: claim-counts-from-its-acquire
 func TestRWGiftScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a writer is given the lock by its code": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			after 50ms                       -> renew write 2 3s
@@ -49,31 +70,9 @@ func TestRWGiftScenes(t *testing.T) {
 			c locks write                    -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 2                          -> acquire write in line 3 3s n 1003`,
-		"a code that comes too late is a hint": writerClaimed + `
-			stall 1.98s
-			given 2                          -> acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 4.95s`,
-		"a code that comes while a question is on its way": writerClaimed + `
-			told 0                           -> acquire write in line 2 3s n 1002
-			given 2
-			answer stands 2s                 -> acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s`,
-		"a code is a hint when the owner id came into line twice": writerClaimed + `
-			told 0                           -> acquire write in line 2 3s n 1002
-			answer joins 2s
-			given 2                          -> acquire write in line 2 3s n 1002`,
 		"a lock that was given over an earlier link is asked for": writerClaimed + `
 			link-breaks
 			given 2                          -> acquire write in line 2 3s n 1002`,
-		"another code is a hint": writerClaimed + `
-			given 9                          -> acquire write in line 2 3s n 1002`,
-		"what is said on the channel that all listen to is not for a place": writerClaimed + `
-			says 1002`,
-		"our next writers have the lock as after any grant": writerClaimed + `
-			c locks write
-			given 2                          -> b: granted until 1.98s
-			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted
-			c unlocks                        -> release write 2`,
 		"readers behind a writer that was given the lock ask for it": writerClaimed + `
 			c locks
 			given 2                          -> b: granted until 1.98s
@@ -93,23 +92,6 @@ func TestRWGiftScenes(t *testing.T) {
 			d locks
 			b unlocks                        -> downgrade 2 3s
 			answer 0                         -> b ok: granted; d: granted until 2.97s, handed on`,
-		"a writer with a fixed lease is only woken": `
-			codes
-			b locks write lease 10s          -> acquire write 1 10s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 10s n -1002
-			answer joins 2s
-			told 0                           -> acquire write in line 2 10s n -1002
-			answer 1                         -> b: granted until 9.9s`,
-		"a writer with a least time is only woken": `
-			codes
-			b locks write least 1s           -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n -1002`,
-		"a writer that has gone when it is given the lock": writerClaimed + `
-			b leaves
-			given 2                          -> b: is not there; release write 2
-			answer given 0`,
 		"a lock that was given to a place that is being given up": writerClaimed + `
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
@@ -121,13 +103,6 @@ func TestRWGiftScenes(t *testing.T) {
 			after 50ms                       -> renew write 2 3s
 			answer not-mine                  -> b ends: lost
 			c locks write                    -> acquire write in line 3 3s n 1003`,
-		"a turn of writers ends when engines stand in line": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
-			c locks write
-			stall 11ms
-			b unlocks                        -> b ok: granted; confirm write 2 3s
-			answer waiting 0 1               -> release write 2
-			answer given 0                   -> acquire write in line 3 3s n 1003`,
 		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			c locks
@@ -138,15 +113,13 @@ func TestRWGiftScenes(t *testing.T) {
 		"a message on the channel has a lock that was given looked for": writerClaimed + `
 			given 2                          -> b: granted until 1.98s
 			message                          -> renew write 2 3s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 // Readers and writers in line, who are told when to ask.
 // invariant: released-owner-is-dead
 func TestRWLineScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers are told, and come in together": readerClaimed + `
 			c locks
 			told 0                           -> acquire read 2 3s n -1002
@@ -156,14 +129,6 @@ func TestRWLineScenes(t *testing.T) {
 		"readers are given nothing": readerClaimed + `
 			given 2                          -> acquire read 2 3s n -1002
 			answer stands 2s`,
-		"a 1 has readers ask after a pause": readerClaimed + `
-			told 1
-			after 15ms
-			after 1ms                        -> acquire read 2 3s n -1002`,
-		"a 0 that comes while a question is on its way has readers ask once more": readerClaimed + `
-			told 0                           -> acquire read 2 3s n -1002
-			told 0
-			answer stands 2s                 -> acquire read 2 3s n -1002`,
 		"readers in line ask by themselves as seldom as others": readerClaimed + `
 			after 1566ms
 			after 2ms                        -> (1ms) acquire read 2 3s n -1002`,
@@ -224,13 +189,7 @@ func TestRWLineScenes(t *testing.T) {
 			after 500ms
 			told 0                           -> acquire read 5 3s n -1005
 			answer 1                         -> b: granted until 3.62s`,
-		"a confirmation that finds a writer in line, while this process has two leases": `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer 1                         -> b: granted until 2.98s
+		"a confirmation that finds a writer in line, while this process has two leases": readersOfTwoLeases + `
 			after 10ms
 			c locks                          -> confirm read 2 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -243,13 +202,7 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 0 1               -> d: taken for 2.97s
 			after 140ms                      -> confirm read 2 3s
 			answer 0                         -> c: granted until 3.27s`,
-		"a confirmation that finds a writer in line, after a pause for others in vain": `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer 1                         -> b: granted until 2.98s
+		"a confirmation that finds a writer in line, after a pause for others in vain": readersOfTwoLeases + `
 			after 10ms
 			c locks                          -> confirm read 2 3s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -281,13 +234,7 @@ func TestRWLineScenes(t *testing.T) {
 			after 10ms
 			c locks owner 7 lease 5s         -> confirm read 2 5s
 			answer waiting 0 1               -> c: granted until 2.99s`,
-		"readers of two leases that end leave the lock to the writer in line": `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer 1                         -> b: granted until 2.98s
+		"readers of two leases that end leave the lock to the writer in line": readersOfTwoLeases + `
 			after 10ms
 			c locks                          -> confirm read 2 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -357,25 +304,6 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 0 1               -> b ok: granted
 			after 17ms
 			after 1ms                        -> acquire read 3 3s n -1003`,
-		"a link that works again after an outage": readerClaimed + `
-			link-up                          -> acquire read 2 3s n -1002
-			answer stands 2s`,
-		"an inbox that is heard again after a break": writerClaimed + `
-			subscribed                       -> acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s`,
-		"an inbox that is refused to a writer": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write 2 3s
-			answer held 2s
-			message                          -> acquire write 3 3s
-			answer 1                         -> b: granted until 2.97s
-			b unlocks                        -> release write 3
-			answer 0                         -> b ok: granted
-			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}
-			idle                             -> true`,
 		"an inbox that is refused to readers": `
 			codes
 			a locks                          -> acquire read 1 3s
@@ -387,22 +315,10 @@ func TestRWLineScenes(t *testing.T) {
 			subscribed                       -> acquire read 3 3s yields to others than 1
 			answer held 2s
 			after 140ms                      -> acquire read 4 3s`,
-		"an inbox that is refused after a break": readerClaimed + `
-			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 3s n -1002
-			answer stands 2s
-			message                          -> acquire read 2 3s n -1002`,
-		"a drained engine leaves the line: a writer": writerClaimed + `
-			drain                            -> b: closed; release write from line 2 n 1002
-			answer not-mine`,
 		"a drained engine leaves the line: readers, while others read on": readersClaimed + `
 			drain                            -> b: closed; release read from line 3 n 1003
 			answer not-mine
 			a extends 5s                     -> renew read 1 5s`,
-		"a closed engine leaves the line: a writer": writerClaimed + `
-			close                            -> b: closed; release write from line 2 n 1002
-			answer not-mine
-			idle                             -> true`,
 		"a closed engine leaves the line: readers beside others": readersClaimed + `
 			close                            -> b: closed; a ends: closed; release read 1
 			answer 0                         -> release read from line 3 n 1003
@@ -415,31 +331,18 @@ func TestRWLineScenes(t *testing.T) {
 		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
 			force u:2 2                      -> release read from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire read 3 3s n -1003`,
-		"an owner that is freed by force before the answer by which it stands in line": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			force u:2:write 2
-			answer joins 2s                  -> release write from line 2 u:2:write n 1002
-			answer not-mine                  -> force ok: lost; acquire write in line 3 3s n 1003`,
 		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
 			force u:2 2                      -> release read 2 u:2
 			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
 			answer stands 2s
 			given 2                          -> b: granted until 1.98s`,
-		"another owner that is freed by force leaves the place as it is": readerClaimed + `
-			force x:9:write 0                -> release write 0 x:9:write
-			answer given 0                   -> force ok: granted; acquire read 2 3s n -1002`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 // Acquires in line that got no answer. Their owner ids may have a place then, or get one later.
 // invariant: released-owner-is-dead, claim-counts-from-its-acquire
 func TestRWLineOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerClaimed + `
 			told 0                           -> acquire write in line 2 3s n 1002
 			lost
@@ -552,16 +455,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			answer 0                         -> b ok: granted
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 1
 			answer not-mine`,
-		"a writer whose question got no answer and that reads now is released as a writer at its time": `
-			codes
-			b locks write owner 7            -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.987s
-			c locks owner 7                  -> c: granted until 2.987s, re-entered
-			b unlocks                        -> downgrade 2 3s
+		"a writer whose question got no answer and that reads now is released as a writer at its time": orphanOfAWriterReads + `
 			answer 0                         -> b ok: granted
 			d locks                          -> d: granted until 2.99s, handed on
 			after 1s                         -> renew read 2 3s; unsubscribe redisson_rwlock:{stock}:wheellock:u
@@ -575,32 +469,14 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			d unlocks                        -> release read 2
 			answer 0                         -> d ok: granted
 			idle                             -> true`,
-		"also after the last read has ended": `
-			codes
-			b locks write owner 7            -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.987s
-			c locks owner 7                  -> c: granted until 2.987s, re-entered
-			b unlocks                        -> downgrade 2 3s
+		"also after the last read has ended": orphanOfAWriterReads + `
 			answer 0                         -> b ok: granted
 			c unlocks                        -> release read 2
 			answer 0                         -> c ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"a downgrade that got no answer, and is released": `
-			codes
-			b locks write owner 7            -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.987s
-			c locks owner 7                  -> c: granted until 2.987s, re-entered
-			b unlocks                        -> downgrade 2 3s
+		"a downgrade that got no answer, and is released": orphanOfAWriterReads + `
 			lost
 			c unlocks                        -> release write from line 2 n 1002
 			answer not-mine                  -> release read from line 2 n 1002
@@ -615,16 +491,5 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read from line 2 n 1002
 			not-sent
 			idle                             -> true`,
-		"a release of a place that failed has its pause, whatever is said": writerClaimed + `
-			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
-			again OOM                        -> acquire read 3 3s n -1003
-			answer joins 2s
-			given 2                          -> acquire read 3 3s n -1003
-			answer stands 2s
-			after 20ms                       -> (17ms) release write from line 2 n 1002
-			answer 0                         -> acquire read 3 3s n -1003`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

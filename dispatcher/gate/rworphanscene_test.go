@@ -5,7 +5,7 @@ import "testing"
 // An acquire that may still arrive takes what it was sent for, whatever its owner has become since: it is released as that.
 // invariant: released-owner-is-dead
 func TestRWOrphanScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"a writer that has become a reader, and is gone": `
 			a locks write owner 7            -> acquire write 1 1s
 			lost
@@ -53,14 +53,12 @@ func TestRWOrphanScenes(t *testing.T) {
 			answer not-mine                  -> force ok: lost
 			force u:1:write 1                -> a ends: lost; release write 1
 			answer 0                         -> force ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 // invariant: handoff-keeps-lease
 func TestRWLeaseScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers with fixed leases are asked for with the longest, also behind one that is watched": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 300ms
@@ -75,7 +73,5 @@ func TestRWLeaseScenes(t *testing.T) {
 			a goes                           -> a: is not there
 			answer 1                         -> release write 1
 			answer 0                         -> acquire write 2 1s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // What a read-write lock asks for, when, and what the answer leaves behind.
 func TestRWQuestionScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers with fixed leases are asked for with the longest": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 500ms
@@ -83,12 +83,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			subscribed                       -> acquire read 3 1s n -1
 			again LOADING
 			after 20ms                       -> (18ms) acquire read 4 1s n -1`,
-		"a confirmation begins pauses anew": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+		"a confirmation begins pauses anew": readersOfTwoTurns + `
 			after 314ms                      -> (313ms) renew read 1 1s
 			answer fault 1
 			c locks                          -> confirm read 2 1s
@@ -96,12 +91,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			after 20ms                       -> renew read 1 1s
 			answer fault 1
 			after 20ms                       -> renew read 1 1s`,
-		"a confirmation for later readers is one for those who read": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+		"a confirmation for later readers is one for those who read": readersOfTwoTurns + `
 			after 20ms
 			c locks                          -> confirm read 2 1s
 			answer 0                         -> c: granted until 1.03s
@@ -148,7 +138,5 @@ func TestRWQuestionScenes(t *testing.T) {
 			denied NOPERM
 			after 1s                         -> release write 1
 			answer 0`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

@@ -2,8 +2,22 @@ package gate
 
 import "testing"
 
+// A and B read, each under a tenure of its own.
+const readersOfTwoTenures = `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 10ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1s`
+
+// A writes, and B of the same Owner reads.
+const writerReads = `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks owner 7                  -> b: granted until 990ms, re-entered`
+
 func TestRWScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"readers share a tenure": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -103,10 +117,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> c: granted until 1.012s
 			c unlocks                        -> release write 2
 			answer 0                         -> c ok: granted`,
-		"a writer that reads becomes a reader": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a writer that reads becomes a reader": writerReads + `
 			c locks write owner 7            -> c: granted until 990ms, re-entered
 			d locks
 			e locks write
@@ -114,10 +125,7 @@ func TestRWScenes(t *testing.T) {
 			c unlocks                        -> downgrade 1 1s
 			answer 0                         -> c ok: granted; d: granted until 990ms, handed on
 			b unlocks                        -> b ok: granted`,
-		"a downgrade whose answer was lost is sent again": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade whose answer was lost is sent again": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			lost
 			after 20ms                       -> (17ms) downgrade 1 1s
@@ -126,17 +134,11 @@ func TestRWScenes(t *testing.T) {
 			b unlocks                        -> b ok: granted
 			c unlocks                        -> release read 1
 			answer 0                         -> c ok: granted`,
-		"a downgrade of what is gone": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade of what is gone": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			answer not-mine                  -> b ends: lost; a ok: lost
 			idle                             -> true`,
-		"a downgrade that is refused is sent again": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade that is refused is sent again": writerReads + `
 			c locks try                      -> c: taken for 990ms
 			a unlocks                        -> downgrade 1 1s
 			answer fault 1
@@ -144,16 +146,6 @@ func TestRWScenes(t *testing.T) {
 			again LOADING
 			c locks try                      -> c: taken for 970ms
 			after 40ms                       -> (37ms) downgrade 1 1s`,
-		"a downgrade whose answer was lost, and which is released": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
-			a unlocks                        -> downgrade 1 1s
-			lost
-			b unlocks                        -> release write 1
-			answer not-mine                  -> release read 1
-			answer 0                         -> a ok: granted; b ok: granted
-			idle                             -> true`,
 		"a reader whose Owner reads is let in although a writer waits": `
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -198,10 +190,7 @@ func TestRWScenes(t *testing.T) {
 			after 20ms
 			answer not-mine                  -> a ends: lost; d: taken; acquire write 2 2s
 			answer held 3s                   -> subscribe redisson_rwlock:{stock}:wheellock:u`,
-		"a downgrade that too few replicas have": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade that too few replicas have": writerReads + `
 			after 100ms
 			a unlocks                        -> downgrade 1 1s
 			alone 0                          -> a ok: granted
@@ -212,17 +201,11 @@ func TestRWScenes(t *testing.T) {
 			after 40ms
 			answer 1                         -> release read 2
 			b until                          -> 1.11s`,
-		"a downgrade of what is gone needs no replicas": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade of what is gone needs no replicas": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			alone not-mine                   -> b ends: lost; a ok: lost
 			idle                             -> true`,
-		"a downgrade that nobody was told of": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade that nobody was told of": writerReads + `
 			a drops                          -> downgrade 1 1s
 			alone nobody-told
 			after 20ms                       -> renew read 1 1s
@@ -270,12 +253,7 @@ func TestRWScenes(t *testing.T) {
 			answer 0                         -> force ok: granted; acquire write 2 2s
 			answer 1                         -> b: granted until 1.98s; renew write 2 2.002s
 			answer 1                         -> c: granted until 1.982s, re-entered`,
-		"one of two tenures is gone": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"one of two tenures is gone": readersOfTwoTenures + `
 			after 330ms                      -> (323ms) renew read 1 1s
 			answer not-mine                  -> a ends: lost
 			after 10ms                       -> (3ms) renew read 2 1s
@@ -412,21 +390,6 @@ func TestRWScenes(t *testing.T) {
 			c locks
 			after 3s
 			answer 1                         -> acquire read 2 1s`,
-		"an unlock that was lost and refused": `
-			a locks write                    -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release write 1
-			lost
-			b locks
-			after 20ms                       -> (17ms) release write 1
-			answer not-mine                  -> a ok: granted; acquire read 2 1s
-			answer 1                         -> b: granted until 1.01s
-			b unlocks                        -> release read 2
-			denied NOPERM                    -> b ok: refused "NOPERM"
-			c locks try                      -> release read 2
-			after 1s
-			answer 0                         -> acquire read 3 1s
-			idle                             -> false`,
 		"an extension": `
 			a locks lease 300ms write        -> acquire write 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -456,12 +419,7 @@ func TestRWScenes(t *testing.T) {
 			a unlocks                        -> release write 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"a closed engine": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"a closed engine": readersOfTwoTenures + `
 			c locks write
 			close                            -> c: closed; a ends: closed; b ends: closed; release read 1
 			answer 0                         -> release read 2
@@ -561,27 +519,6 @@ func TestRWScenes(t *testing.T) {
 			link-up                          -> release read 1
 			answer not-mine
 			idle                             -> true`,
-		"a tenure that is gone, and an acquire that may still arrive": `
-			a locks                          -> acquire read 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire read 1 1s
-			answer 1                         -> a: granted until 1.007s
-			after 340ms                      -> (330ms) renew read 1 1s
-			answer not-mine                  -> a ends: lost
-			after 2s                         -> (1.89s) release read 1
-			answer 0
-			idle                             -> true`,
-		"a drained engine listens no longer": `
-			a locks                          -> acquire read 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n -1
-			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n -1
-			answer leads 5s
-			drain                            -> a: closed; release read from line 2 n 1
-			answer not-mine
-			after 1s                         -> unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u
-			idle                             -> true`,
 		"handoffs are grants without a command": `
 			a locks                          -> acquire read 1 1s
 			b locks
@@ -596,12 +533,6 @@ func TestRWScenes(t *testing.T) {
 			f locks owner 7                  -> f: granted until 990ms, handed on
 			g locks owner 7                  -> g: granted until 990ms, re-entered
 			handoffs                         -> 3`,
-		"handoffs of writers": `
-			a locks write                    -> acquire write 1 1s
-			b locks write
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
-			handoffs                         -> 1`,
 		"long leases of readers": `
 			a locks lease 100s               -> acquire read 1 1m40s
 			answer 1                         -> a: granted until 990ms
@@ -643,39 +574,7 @@ func TestRWScenes(t *testing.T) {
 			not-sent
 			after 3s                         -> (1s) release read 1
 			idle                             -> false`,
-		"the key of a writer stands for as long as a renewal may have made it": `
-			a locks write                    -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew write 1 1s
-			stall 800ms
-			answer 1                         -> a ends: lost; release write 1
-			not-sent
-			after 900ms
-			link-up                          -> release write 1
-			not-sent
-			after 2s
-			idle                             -> true`,
-		"the key of a writer stands for as long as a confirmation may have made it": `
-			a locks write                    -> acquire write 1 1s
-			b locks write
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			a unlocks                        -> a ok: granted; confirm write 1 1s
-			stall 1200ms
-			answer 0                         -> release write 1
-			b goes                           -> b: is not there
-			not-sent
-			after 900ms
-			link-up                          -> release write 1
-			not-sent
-			after 2s
-			idle                             -> true`,
-		"the key of readers stands for as long as a confirmation may have made it": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"the key of readers stands for as long as a confirmation may have made it": readersOfTwoTenures + `
 			after 10ms
 			c locks                          -> confirm read 2 1s
 			a unlocks
@@ -687,12 +586,7 @@ func TestRWScenes(t *testing.T) {
 			c goes                           -> c: is not there
 			after 3s                         -> (100ms) release read 2
 			idle                             -> false`,
-		"a try whose confirmation got no answer": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"a try whose confirmation got no answer": readersOfTwoTenures + `
 			after 10ms
 			c locks try                      -> confirm read 2 1s
 			a unlocks
@@ -701,12 +595,7 @@ func TestRWScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; release read 2
 			answer 0                         -> b ok: granted; acquire read 3 1s
 			idle                             -> false`,
-		"a confirmation beside others who listen": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"a confirmation beside others who listen": readersOfTwoTenures + `
 			after 10ms
 			c locks                          -> confirm read 2 1s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -731,31 +620,12 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			stall 2s
 			a unlocks                        -> a ends: lost; a ok: lost`,
-		"what time has ended ends before an answer": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 400ms                      -> (333ms) renew read 1 1s
-			stall 2s
-			answer 1                         -> a ends: lost; release read 1
-			answer 0`,
 		"what time has ended ends before a message": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			stall 2s
 			message                          -> a ends: lost; acquire write 2 1s`,
-		"what time has ended ends before the link is up": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks write
-			stall 2s
-			link-up                          -> a ends: lost; acquire write 2 1s`,
-		"what time has ended ends before force": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			stall 2s
-			force u:1 1                      -> a ends: lost; release read 1 u:1
-			answer 0                         -> force ok: granted`,
 		"an unlock of long ago": `
 			a locks write                    -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -835,10 +705,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> release write 1
 			answer 0                         -> acquire write 2 500ms
 			answer 1                         -> b: granted until 515ms`,
-		"nothing is renewed while a downgrade is to be sent again": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"nothing is renewed while a downgrade is to be sent again": writerReads + `
 			after 300ms
 			a unlocks                        -> downgrade 1 1s
 			not-sent
@@ -857,12 +724,7 @@ func TestRWScenes(t *testing.T) {
 			d locks write
 			b unlocks                        -> c: is not there; d: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
-		"a confirmation that came begins pauses anew": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s
+		"a confirmation that came begins pauses anew": readersOfTwoTenures + `
 			after 10ms
 			c locks                          -> confirm read 2 1s
 			again LOADING
@@ -898,29 +760,13 @@ func TestRWScenes(t *testing.T) {
 			alarm                            -> none
 			d goes                           -> d: is not there
 			alarm                            -> none`,
-		"a downgraded tenure is released as a reader until it is": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgraded tenure is released as a reader until it is": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			lost
 			b unlocks                        -> release write 1
 			answer not-mine                  -> release read 1
 			answer not-mine                  -> a ok: granted; b ok: granted
 			idle                             -> true`,
-		"a release that nobody waits for is left to others who listen": `
-			a locks write                    -> acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n -1
-			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n -1
-			answer leads 5s
-			message                          -> acquire write in line 2 1s n -1
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release write 2
-			answer 2                         -> a ok: granted
-			b locks write
-			after 2ms                        -> acquire write in line 3 1s n -1`,
 		"a reader joins whose lease ends before the tenure": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -936,20 +782,7 @@ func TestRWScenes(t *testing.T) {
 			answer leads 5s
 			message                          -> acquire read 2 1s n -1
 			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
-			message                          -> acquire read 2 1s n -1
-			answer leads 5s
+			in-vain 7 leads 5s
 			message                          -> acquire read 2 1s n -1
 			answer leads 5s
 			message
@@ -1118,7 +951,5 @@ func TestRWScenes(t *testing.T) {
 			answer 0
 			stall 8ms
 			caller3 unlocks                  -> caller4: granted until 996ms, handed on; caller3 ok: granted`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

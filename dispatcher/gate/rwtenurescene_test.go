@@ -4,13 +4,8 @@ import "testing"
 
 // What a tenure of a read-write lock goes through until it is gone: re-entries, doubts, losses, and what may be left of it.
 func TestRWTenureScenes(t *testing.T) {
-	for name, text := range map[string]string{
-		"a try hears how long those hold for whom readers stand back": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+	playScenes(t, RWKind, map[string]string{
+		"a try hears how long those hold for whom readers stand back": readersOfTwoTurns + `
 			after 20ms
 			c locks try                      -> confirm read 2 1s
 			answer 2                         -> c: taken for 990ms`,
@@ -37,10 +32,7 @@ func TestRWTenureScenes(t *testing.T) {
 			b locks                          -> acquire read 2 1s yields to others than 0
 			again LOADING
 			c locks owner 7 lease 5s try     -> acquire read 3 5s yields to nobody`,
-		"a writer that wants a longer lease, and whose Owner writes no more": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a writer that wants a longer lease, and whose Owner writes no more": writerReads + `
 			c locks write owner 7 lease 3s   -> renew write 1 3s
 			a unlocks
 			answer 1                         -> c: deadlock; downgrade 1 1s`,
@@ -80,18 +72,10 @@ func TestRWTenureScenes(t *testing.T) {
 			suspect                          -> renew read 1 1s
 			answer not-mine                  -> a ends: lost
 			idle                             -> true`,
-		"a suspicion ends the pause before a downgrade": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a suspicion ends the pause before a downgrade": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			answer fault 1
 			suspect                          -> downgrade 1 1s`,
-		"what time has ended ends before an unlock": `
-			a locks write lease 500ms        -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
-			stall 500ms
-			a unlocks                        -> a ends: lost; a ok: lost; release write 1`,
 		"an extension within what the tenure has": `
 			a locks write owner 7 lease 300ms -> acquire write 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -121,19 +105,13 @@ func TestRWTenureScenes(t *testing.T) {
 			b locks write lease 500ms
 			suspect                          -> renew write 2 1s
 			answer not-mine                  -> a ends: lost; acquire write in line 3 500ms n -1`,
-		"a downgrade whose answer was lost, and that did not run": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a downgrade whose answer was lost, and that did not run": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			lost
 			b unlocks                        -> release write 1
 			answer 0                         -> a ok: granted; b ok: granted
 			idle                             -> true`,
-		"a reader after a downgrade that is gone": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"a reader after a downgrade that is gone": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			answer 0                         -> a ok: granted
 			b unlocks                        -> release read 1
@@ -147,10 +125,7 @@ func TestRWTenureScenes(t *testing.T) {
 			b goes                           -> b: is not there
 			answer 1
 			a unlocks                        -> release write 1`,
-		"nothing is sent beside a downgrade": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"nothing is sent beside a downgrade": writerReads + `
 			suspect                          -> renew write 1 1s
 			force java:1 0
 			a unlocks
@@ -195,7 +170,5 @@ func TestRWTenureScenes(t *testing.T) {
 			f goes                           -> f: is not there
 			answer held 5s
 			b locks                          -> acquire read 7 1s yields to others than 0`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }

@@ -2,10 +2,18 @@ package gate
 
 import "testing"
 
+// A and B read. B came when A had read for some time.
+const readersOfTwoTurns = `
+			a locks                          -> acquire read 1 1s
+			answer 1                         -> a: granted until 990ms
+			after 20ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 1.01s`
+
 // What two tenures of readers, or several holds of one tenure, are to each other.
 // invariant: readers-share-one-tenure, hold-within-tenure
 func TestRWTogetherScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, RWKind, map[string]string{
 		"the machine is woken for the tenure that ends first": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -17,21 +25,11 @@ func TestRWTogetherScenes(t *testing.T) {
 			a unlocks                        -> release read 1
 			b unlocks
 			alarm                            -> 275ms`,
-		"a writer hears when the last of two tenures ends": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+		"a writer hears when the last of two tenures ends": readersOfTwoTurns + `
 			after 320ms                      -> (313ms) renew read 1 1s
 			answer 1
 			c locks write try                -> c: taken for 983ms`,
-		"readers join by a confirmation for as long as they need": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+		"readers join by a confirmation for as long as they need": readersOfTwoTurns + `
 			after 20ms
 			c locks lease 300ms              -> confirm read 2 1s
 			answer 0                         -> c: granted until 335ms
@@ -46,18 +44,12 @@ func TestRWTogetherScenes(t *testing.T) {
 			b extends 2s
 			answer 1                         -> a ok: granted until 990ms; renew read 1 2.497s
 			answer 1                         -> b ok: granted until 1.49s`,
-		"readers come in with a downgrade": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"readers come in with a downgrade": writerReads + `
 			c locks
 			a unlocks                        -> downgrade 1 1s
 			answer 0                         -> a ok: granted; c: granted until 990ms, handed on
 			c until                          -> 990ms`,
-		"readers come in with a downgrade, also long after the writer did": `
-			a locks write owner 7            -> acquire write 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7                  -> b: granted until 990ms, re-entered
+		"readers come in with a downgrade, also long after the writer did": writerReads + `
 			c locks
 			after 50ms
 			a unlocks                        -> downgrade 1 1s
@@ -84,12 +76,7 @@ func TestRWTogetherScenes(t *testing.T) {
 			after 2s
 			a listens                        -> count waiters 0
 			alarm                            -> 7.9s`,
-		"what others hold is counted from the answer": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+		"what others hold is counted from the answer": readersOfTwoTurns + `
 			c locks write
 			b unlocks                        -> release read 2
 			after 10ms
@@ -100,9 +87,7 @@ func TestRWTogetherScenes(t *testing.T) {
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire read 1 1s
 			a waits-no-longer                -> a: gave up, last down`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, RWKind, text) })
-	}
+	})
 }
 
 func TestTheOldestOfTwoTenures(t *testing.T) {

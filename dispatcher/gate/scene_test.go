@@ -144,6 +144,13 @@ func (a *answered) Settle(out Outcome) bool {
 
 func (s *scene) say(format string, args ...any) { s.out = append(s.out, fmt.Sprintf(format, args...)) }
 
+// playScenes plays scenes by their names.
+func playScenes(t *testing.T, kind Kind, scenes map[string]string) {
+	for name, text := range scenes {
+		t.Run(name, func(t *testing.T) { playScene(t, kind, text) })
+	}
+}
+
 // playScene plays a scene.
 func playScene(t *testing.T, kind Kind, text string) {
 	t.Helper()
@@ -370,6 +377,12 @@ func (s *scene) event(words []string) {
 			s.back(Answered, s.reply([]string{"held", rest[1]}), "")
 		}
 		s.out = nil
+	case "in-vain": // so many messages, each of which leads to a question that is answered so
+		for range s.number(rest[0]) {
+			s.step(func(m Machine, fx *Effects) { m.Message(s.now, oneMessage, fx) })
+			s.back(Answered, s.reply(rest[1:]), "")
+		}
+		s.out = nil
 	case "stall": // nobody is woken meanwhile
 		s.now += s.duration(rest[0])
 	case "alarm": // how long it takes until it is woken
@@ -442,14 +455,14 @@ func (s *scene) event(words []string) {
 	case "waiting":
 		s.say("%d", s.entry.Machine.Waiting())
 	case "oldest":
-		if at := s.entry.Oldest(); at == Never {
+		if at := s.entry.Machine.Oldest(); at == Never {
 			s.say("none")
 		} else {
 			s.say("%s", rounded(at-s.began))
 		}
 	case "force": // owner, number
 		ack := &answered{s: s, name: "force"}
-		s.step(func(m Machine, fx *Effects) { m.(Forcible).Force(s.now, rest[0], uint64(s.number(rest[1])), ack, fx) })
+		s.step(func(m Machine, fx *Effects) { m.(*Lock).Force(s.now, rest[0], uint64(s.number(rest[1])), ack, fx) })
 	default:
 		s.act(words[0], words[1:])
 	}
@@ -469,15 +482,15 @@ func (s *scene) act(name string, words []string) {
 	case "locks":
 		s.lock(name, rest)
 	case "unlocks":
-		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
+		s.step(func(m Machine, fx *Effects) { m.Unlock(s.now, &a.hold, &answered{s: s, name: name}, fx) })
 	case "detaches": // for so long
 		s.step(func(m Machine, fx *Effects) {
-			m.(Detachable).Detach(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
+			m.(*Lock).Detach(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name}, fx)
 		})
 	case "listens": // for whether somebody else waits
-		s.step(func(m Machine, fx *Effects) { m.(Wantable).Wanted(s.now, &a.hold, fx) })
+		s.step(func(m Machine, fx *Effects) { m.(*Lock).Wanted(s.now, &a.hold, fx) })
 	case "drops": // unlocks and does not wait for the answer
-		s.step(func(m Machine, fx *Effects) { m.(Lockable).Unlock(s.now, &a.hold, nil, fx) })
+		s.step(func(m Machine, fx *Effects) { m.Unlock(s.now, &a.hold, nil, fx) })
 	case "returns": // what it was granted in vain
 		s.step(func(m Machine, fx *Effects) {
 			if counted, is := m.(*Sequencer); is && counted.Kind == SemaphoreKind {
@@ -486,11 +499,11 @@ func (s *scene) act(name string, words []string) {
 				counted.Change(s.now, c, fx)
 				return
 			}
-			m.(Lockable).Unlock(s.now, &a.hold, InVain, fx)
+			m.Unlock(s.now, &a.hold, InVain, fx)
 		})
 	case "extends":
 		s.step(func(m Machine, fx *Effects) {
-			m.(Lockable).Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)
+			m.Extend(s.now, &a.hold, s.duration(rest[0]), &answered{s: s, name: name, of: a}, fx)
 		})
 	case "goes", "waits-no-longer":
 		a.gone = words[0] == "goes"
@@ -560,5 +573,5 @@ func (s *scene) change(name string, words []string) {
 		c.Args = args.Args()
 	}
 	c.Ack = &answered{s: s, name: name}
-	s.step(func(m Machine, fx *Effects) { m.(Counting).Change(s.now, c, fx) })
+	s.step(func(m Machine, fx *Effects) { m.(*Sequencer).Change(s.now, c, fx) })
 }

@@ -10,11 +10,11 @@ type Sequencer struct {
 	rivals  rivals
 	changes changes
 
-	call     Command // under way; Op None: there is none
-	inFlight bool    // the call has left; else it waits for callAt
-	unsure   Time    // when the call was first sent without getting an answer; 0: it never was
-	denied   Time    // when the call was first refused, for a reason that may pass; 0: it never was
-	callAt   Time    // when the call, or the next change, may be sent
+	call   Command // under way; Op None: there is none. Not in flight, it waits for callAt
+	unsure Time    // when the call was first sent without getting an answer; 0: it never was
+	denied Time    // when the call was first refused, for a reason that may pass; 0: it never was
+	callAt Time    // when the call, or the next change, may be sent
+	turn   uint8   // of sequencerTurns: the last call was its
 
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
@@ -78,7 +78,7 @@ func (s *Sequencer) advance(now Time, fx *Effects) {
 
 // sendNext sends the call that is due, if none is on its way: one without an answer again, a change, or a question.
 func (s *Sequencer) sendNext(now Time, fx *Effects) {
-	if s.inFlight {
+	if s.flight != None {
 		return
 	}
 	if s.call.Op != None {
@@ -87,24 +87,55 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 	if s.call.Op != None {
 		return
 	}
-	if c, due := s.ownChange(now); due {
+	for range sequencerTurns {
+		s.turn = (s.turn + 1) % uint8(len(sequencerTurns))
+		if sequencerTurns[s.turn](s, now, fx) {
+			return
+		}
+	}
+}
+
+// sequencerTurns send the next call of their sort, if one is due. They take turns: renewals without end, or changes without end, must not keep callers
+// from changes, or from asking.
+var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange}
+
+// sendOwnChange sends a change that no caller asked for.
+func (s *Sequencer) sendOwnChange(now Time, fx *Effects) bool {
+	c, due := s.ownChange(now)
+	if due {
 		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
+	return due && s.sendChange(now, fx)
+}
+
+// sendChange sends the next change.
+func (s *Sequencer) sendChange(now Time, fx *Effects) bool {
+	due := s.changes.queue != nil && now >= s.callAt
+	if due {
+		s.sendNew(s.changes.next(), fx)
+	}
+	return due
+}
+
+// sendQuestion sends the question for the waiters, or gives up our place.
+func (s *Sequencer) sendQuestion(now Time, fx *Effects) bool {
 	switch {
-	case s.changes.queue != nil:
-		if now >= s.callAt {
-			s.sendNew(s.changes.next(), fx)
-		}
+	case s.changes.queue != nil && now < s.callAt:
+		return false
 	case s.place.permits != 0 && s.contest.queue.lasting() == 0:
 		s.sendNew(s.leaveLine(), fx)
+		return true
 	case s.contest.queue.head == nil:
 		s.again = false
-	case now >= s.contest.askTime(s.again):
-		s.noteUncalled(now)
-		s.again = false
-		s.cfg.Stats.Attempts.Inc()
-		s.sendNew(s.question(false), fx)
+		return false
+	case now < s.contest.askTime(s.again):
+		return false
 	}
+	s.noteUncalled(now)
+	s.again = false
+	s.cfg.Stats.Attempts.Inc()
+	s.sendNew(s.question(false), fx)
+	return true
 }
 
 // ownChange is a change that no caller asked for, if one is due.
@@ -140,7 +171,7 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 
 // send sends the call under way.
 func (s *Sequencer) send(fx *Effects) {
-	s.inFlight = true
+	s.flight = s.call.Op
 	*fx.add(s.call.Op) = s.call
 }
 
@@ -172,18 +203,12 @@ func (s *Sequencer) endCall(out Outcome) {
 	s.call = Command{}
 }
 
-// forget removes a waiter. The question may have been for more than the others want, and so may have taken nothing: Redis is asked again.
-func (s *Sequencer) forget(w *Waiter) (waited bool) {
-	waited = w.queued
-	s.again = s.again || waited && w.asked
-	s.contest.queue.remove(w)
-	return waited
-}
-
 // EndWait answers a waiter. One that has its answer is left alone.
 func (s *Sequencer) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
-	if s.forget(w) {
-		s.cfg.endWait(w, why, s.contest.lastOutcome(now))
+	if w.queued {
+		s.again = s.again || w.asked // the question may have been for more than the others want, and so may have taken nothing
+		s.contest.queue.remove(w)
+		s.cfg.Answer(w, w.endOutcome(why, s.contest.lastOutcome(now)))
 	}
 	s.advance(now, fx)
 }
@@ -270,7 +295,7 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 // settleAll answers all callers that are left: the engine ends.
 func (s *Sequencer) settleAll() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
-	if s.call.Op != None && s.changes.n > 0 && (s.inFlight || s.unsure != 0) {
+	if s.call.Op != None && s.changes.n > 0 && (s.flight != None || s.unsure != 0) {
 		s.endCall(Outcome{Why: Doubtful})
 	}
 	s.changes.settleAll(Outcome{Why: Down})
@@ -278,7 +303,7 @@ func (s *Sequencer) settleAll() {
 
 // NextAlarm is when the machine must be woken if no event comes before.
 func (s *Sequencer) NextAlarm() Time {
-	at := min(s.rivals.linger, s.rivals.inbox.linger, s.permits.endAt)
+	at := min(s.rivals.nextAlarm(false), s.permits.endAt)
 	if s.call.Op == None {
 		at = min(at, s.permits.renewAt)
 		if s.unassigned > 0 {
@@ -286,7 +311,7 @@ func (s *Sequencer) NextAlarm() Time {
 		}
 	}
 	switch {
-	case s.inFlight:
+	case s.flight != None:
 	case s.call.Op != None:
 		at = min(at, s.callAt)
 		if s.unsure != 0 {
@@ -302,6 +327,5 @@ func (s *Sequencer) NextAlarm() Time {
 
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (s *Sequencer) Idle() bool {
-	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.state == unsubscribed &&
-		s.rivals.inbox.state == unsubscribed && s.unassigned == 0 && len(s.permits.held) == 0
+	return s.call.Op == None && s.contest.queue.head == nil && s.changes.queue == nil && s.rivals.idle() && s.unassigned == 0 && len(s.permits.held) == 0
 }

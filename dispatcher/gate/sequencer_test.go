@@ -195,7 +195,7 @@ func (c *duel) release(i int) bool {
 			c.step(i, func(m Machine, fx *Effects) {
 				give := ChangeCount(Give, b.w.N)
 				give.Ack = &returned{c, i, b.w.N}
-				m.(Counting).Change(c.now, give, fx)
+				m.(*Sequencer).Change(c.now, give, fx)
 			})
 			return true
 		}

@@ -10,7 +10,7 @@ import (
 
 // Answer handles the answer to the call: the call is settled, or sent again.
 func (s *Sequencer) Answer(now Time, c *Command, fx *Effects) {
-	s.inFlight = false
+	s.flight = None
 	s.permits.noteAnswer(now, c)
 	fault := c.Reply.Fault()
 	_, late := c.Reply.Late()

@@ -7,21 +7,22 @@ import (
 
 // What a name without owners takes for news, and when it believes a refusal.
 func TestSequencerScenes(t *testing.T) {
-	for name, text := range map[string]string{
-		"a release that nobody heard has no message that comes back": `
-			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
-			answer 0                         -> subscribe redisson_sc:{stock}
+	playScenes(t, SemaphoreKind, map[string]string{
+		"a release that nobody heard has no message that comes back": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 0                         -> x ok: granted; take 4 5x1, n 5
 			answer 0
 			message                          -> take 5 5x1, n 5`,
-		"one that was heard has, and it is our own": `
-			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"releases without end keep nobody from asking": `
+			a locks n 2                      -> take 1 2x1,
+			x changes give 1
+			y changes give 1
+			answer 0                         -> give 2 n 2; subscribe redisson_sc:{stock}:wheellock:u
+			z changes give 1
+			answer 0                         -> x ok: granted; y ok: granted; take 3 2x1,
+			x changes give 1
+			answer 2                         -> a: granted; give 4 n 2`,
+		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 1                         -> x ok: granted 1; take 4 5x1, n 5
 			answer 0
@@ -35,11 +36,7 @@ func TestSequencerScenes(t *testing.T) {
 			message                          -> take 3 1x1, n 1
 			b locks n 1
 			answer 1                         -> a: granted; take 4 1x1, n 1`,
-		"a message that was taken for that of a release that was refused": `
-			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"a message that was taken for that of a release that was refused": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			message
 			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5`,
@@ -90,11 +87,7 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0                         -> take 3 2x1,
 			again LOADING
 			after 20ms                       -> (18ms) take 4 2x1,`,
-		"who is first now asks at once, whatever the one before slept for": `
-			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"who is first now asks at once, whatever the one before slept for": waitsForFive + `
 			message                          -> take 3 5x1, n 5
 			b locks n 2
 			a goes                           -> a: is not there
@@ -108,11 +101,7 @@ func TestSequencerScenes(t *testing.T) {
 			x changes give 1                 -> give 4 n 1
 			answer fault 6                   -> x ok: refused (fault 6); take 5 5x1,
 			a times-out                      -> a: timed out, last taken for who knows how long`,
-		"who goes before Redis was asked for him changes nothing": `
-			a locks n 5                      -> take 1 5x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
-			answer 0                         -> subscribe redisson_sc:{stock}
+		"who goes before Redis was asked for him changes nothing": waitsForFive + `
 			b locks n 1
 			b goes                           -> b: is not there`,
 		"a release without an answer when the engine ends": `
@@ -128,9 +117,7 @@ func TestSequencerScenes(t *testing.T) {
 			p changes add-permits 9
 			not-sent                         -> p ok: down
 			after 1s                         -> take 2 5x1,`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SemaphoreKind, text) })
-	}
+	})
 }
 
 // Permits that were freed and of which nobody heard.

@@ -13,7 +13,7 @@ const simpleLine = `
 // Of simple locks that engines stand in line for while others poll.
 // invariant: others-get-a-turn, claim-counts-from-its-acquire
 func TestSimpleScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, SimpleKind, map[string]string{
 		"it is given by a message, and its release says how long the turn is": simpleLine + `
 			given 2                          -> b: granted until 1.98s
 			b unlocks                        -> release simple 2 turn 830ms
@@ -89,7 +89,5 @@ func TestSimpleScenes(t *testing.T) {
 			force token 0                    -> release simple 0 token turn 830ms
 			answer 0                         -> force ok: granted
 			idle                             -> true`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, SimpleKind, text) })
-	}
+	})
 }

@@ -21,11 +21,6 @@ type Stats struct {
 	Narrow    Counter // nodes that refuse wide calls now
 }
 
-func (s *Stats) countGrant() {
-	s.Held.Inc()
-	s.Granted.Inc()
-}
-
 // Counter is an atomic.Int64 that may be a field anywhere. On 32-bit machines an atomic operation on a
 // number that does not lie on an 8-byte boundary panics, and there go.uber.org/atomic, unlike sync/atomic,
 // leaves the boundary to the order of the fields.

@@ -1,6 +1,9 @@
 package gate
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A name may stay taken after its last hold has ended, because it was detached for another caller to adopt, or because a caller asked for a
 // least time (Waiter.Least). Then no release is sent: the owner field passes to one that no engine renews (DetachedSuffix), and the key
@@ -16,6 +19,9 @@ type stay struct {
 
 	least time.Duration // the longest least time that does not count yet; 0: there is none
 	asked Time          // the time of the event that granted it
+
+	by   *Hold // the first hold that had a least time
+	more bool  // there were others
 }
 
 // addLeast keeps the name taken for least from the grant in this event. The event's time may be long ago, because the loop may have stood
@@ -26,8 +32,9 @@ type stay struct {
 //  3. The least time, counted from that reading, is over a second too early.
 //
 // So it counts from the next reading.
-func (s *stay) addLeast(now Time, least time.Duration) {
+func (s *stay) addLeast(now Time, h *Hold, least time.Duration) {
 	s.least, s.asked = max(s.least, least), now
+	s.by, s.more = cmp.Or(s.by, h), s.by != nil
 }
 
 // count makes the least times count from now, if the clock was read after their grants.
@@ -43,9 +50,4 @@ func (s *stay) alarm() Time {
 		return Never
 	}
 	return s.asked + time.Millisecond
-}
-
-// ceilMillis rounds up to the milliseconds in which Redis counts.
-func ceilMillis(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }

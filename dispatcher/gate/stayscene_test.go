@@ -2,11 +2,27 @@ package gate
 
 import "testing"
 
+// A has a lock with a least time.
+const leastTime = `
+			a locks least 5s                 -> acquire 1 5s
+			answer 1                         -> a: granted until 4.95s`
+
+// A has a lock, and detaches it.
+const detaching = `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a detaches 5s                    -> detach 1 5s`
+
 // invariant: detached-name-stays
 func TestStayScenes(t *testing.T) {
-	for name, text := range map[string]string{
-		"a least time of a grant in vain": `
-			a locks least 5s                 -> acquire 1 5s
+	playScenes(t, MutexKind, map[string]string{
+		"a least time of a grant in vain": leastTime + `
+			after 2ms
+			a returns                        -> release 1
+			answer 0
+			idle                             -> true`,
+		"a least time of an Owner's grant in vain": `
+			a locks owner 7 least 5s         -> acquire 1 5s
 			answer 1                         -> a: granted until 4.95s
 			after 2ms
 			a returns                        -> release 1
@@ -34,9 +50,7 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> b: granted until 5.45s
 			a returns
 			b unlocks                        -> detach 2 5s`,
-		"a least time that is not over yet": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"a least time that is not over yet": leastTime + `
 			after 334ms                      -> (333ms) renew 1 1s
 			answer 1
 			a unlocks                        -> detach 1 4.667s
@@ -54,17 +68,13 @@ func TestStayScenes(t *testing.T) {
 			after 300ms
 			a unlocks                        -> detach 1 1ms
 			answer 0                         -> a ok: granted`,
-		"counts from the next reading of the clock": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"counts from the next reading of the clock": leastTime + `
 			alarm                            -> 1ms
 			a unlocks                        -> detach 1 5s
 			not-sent
 			stall 2s
 			link-up                          -> detach 1 5s`,
-		"and by that": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"and by that": leastTime + `
 			stall 2s
 			suspect                          -> renew 1 1s
 			answer 1
@@ -87,9 +97,7 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> release 1
 			alarm                            -> none
 			after 10s`,
-		"a waiter of this process waits until it is over": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"a waiter of this process waits until it is over": leastTime + `
 			b locks
 			c locks try                      -> c: taken for 4.95s
 			after 1ms
@@ -151,9 +159,7 @@ func TestStayScenes(t *testing.T) {
 			after 1ms
 			b unlocks                        -> b ok: granted
 			a unlocks                        -> detach 1 4.6s`,
-		"ends with force": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"ends with force": leastTime + `
 			force u:1 1                      -> a ends: lost; release 1
 			answer 0                         -> force ok: granted
 			b locks                          -> acquire 2 1s
@@ -166,9 +172,7 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> a: granted until 4.967s
 			after 1ms
 			a unlocks                        -> detach 1 5s`,
-		"the command is lost, refused, and comes to nothing": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"the command is lost, refused, and comes to nothing": leastTime + `
 			after 1ms
 			a unlocks                        -> detach 1 5s
 			lost
@@ -190,26 +194,19 @@ func TestStayScenes(t *testing.T) {
 			b locks
 			after 20ms                       -> (17ms) release 1
 			answer not-mine                  -> a ok: granted; acquire 2 1s`,
-		"an engine that closes": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"an engine that closes": leastTime + `
 			after 1ms
 			close                            -> a ends: closed; detach 1 5s
 			answer 0
 			idle                             -> true`,
-		"an engine that drains": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"an engine that drains": leastTime + `
 			b locks
 			after 1ms
 			drain                            -> b: closed
 			a unlocks                        -> detach 1 5s
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"detached": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached": detaching + `
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
 		"detached while somebody waits": `
@@ -223,9 +220,7 @@ func TestStayScenes(t *testing.T) {
 			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			alarm                            -> 1.687s`,
-		"detached for less than its least time": `
-			a locks least 5s                 -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
+		"detached for less than its least time": leastTime + `
 			after 1ms
 			a detaches 1s                    -> detach 1 5s
 			answer 0                         -> a ok: granted
@@ -247,33 +242,21 @@ func TestStayScenes(t *testing.T) {
 			a detaches 5s
 			answer 1                         -> detach 1 5s
 			answer 1                         -> a ok: granted`,
-		"detached and found lost": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached and found lost": detaching + `
 			answer not-mine                  -> a ok: lost
 			idle                             -> true`,
-		"detached, the answer lost": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached, the answer lost": detaching + `
 			lost
 			after 20ms                       -> (17ms) detach 1 5s
 			answer not-mine                  -> a ok: granted
 			idle                             -> true`,
-		"detached until its deadline is over": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached until its deadline is over": detaching + `
 			not-sent
 			after 990ms                      -> a ok: doubtful
 			not-sent                         -> nothing is in flight
 			after 2s                         -> (10ms) detach 1 5s
 			idle                             -> false`,
-		"detached, and the user may not publish": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached, and the user may not publish": detaching + `
 			answer nobody-told               -> a ok: granted
 			idle                             -> true`,
 		"detached after its hold has ended": `
@@ -281,15 +264,10 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> a: granted until 495ms
 			stall 500ms
 			a detaches 5s                    -> a ends: lost; a ok: lost; release 1`,
-		"detached, and refused for good": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a detaches 5s                    -> detach 1 5s
+		"detached, and refused for good": detaching + `
 			denied NOPERM                    -> a ok: refused "NOPERM"
 			b locks
 			link-up                          -> detach 1 5s
 			answer 0                         -> acquire 2 1s`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 }

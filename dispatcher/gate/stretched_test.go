@@ -78,24 +78,3 @@ func TestStretchedTenureIsReleased(t *testing.T) {
 		r.wantReleasing(time.Hour)
 	})
 }
-
-// Only a lease that was never extended is handed on without asking Redis.
-// invariant: handoff-keeps-lease
-func TestStretchedTenureIsNotHandedOn(t *testing.T) {
-	_, m := settledGate()
-	fx := &Effects{}
-	outer, inner, next := asks(7), asks(7), asks(0)
-	inner.waiter.Watch, inner.waiter.Lease = false, time.Hour
-	m.Ask(time.Second, &outer.waiter, fx)
-	answerAcquire(m, time.Second, fx, 1)
-	m.Ask(time.Second, &inner.waiter, fx)
-	m.Ask(time.Second, &next.waiter, fx)
-	c := fx.Commands[Renew][0]
-	c.Sent, c.Reply = time.Second, 1
-	m.Answer(time.Second, &c, fx)
-	m.Unlock(time.Second, &inner.hold, nil, fx)
-	m.Unlock(time.Second, &outer.hold, nil, fx)
-	if len(next.heard) != 0 || len(fx.Commands[Release]) != 1 {
-		t.Errorf("the next heard %v, and %d releases were sent: want one release first", next.heard, len(fx.Commands[Release]))
-	}
-}

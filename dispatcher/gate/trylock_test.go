@@ -10,63 +10,13 @@ import (
 // TestTryLock: it asks once, waits for nobody and takes no handoff.
 // invariant: trylock-takes-no-handoff
 func TestTryLock(t *testing.T) {
-	t.Run("of a free name is granted by the answer", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		c := a.tryLock()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("is refused at once while somebody of the process holds", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, _ := heldBy(w, 0)
-		c := a.tryLock()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == holder.hold.Deadline()-a.now(), "the holder's lease as TTL; it is %v", c.out.TTL)
-		a.silent()
-		w.settle()
-	})
-	t.Run("is refused at once while others of the process wait", func(t *testing.T) {
-		w := newWorld(t)
-		a, _ := refused(w)
-		c := a.tryLock()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == time.Minute, "the owner's lease as TTL; it is %v", c.out.TTL)
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
-	t.Run("is refused by the answer, and does not subscribe", func(t *testing.T) {
-		w := newWorld(t)
-		w.redis.take(stock, "java:1", time.Second)
-		a := w.newProcess("A")
-		c := a.tryLock()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Taken)
-		w.want(c.out.TTL == time.Second, "the owner's lease as TTL; it is %v", c.out.TTL)
-		w.want(len(a.wishes) == 0 && len(a.entries) == 0, "nothing left")
-		w.settle()
-	})
-	t.Run("one gets the name, the others of the same moment do not", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		first, second := a.tryLock(), a.tryLock()
-		a.expect(Acquire).answer()
-		first.wantAnswer(Granted)
-		second.wantAnswer(Taken)
-		w.settle()
-	})
-	t.Run("whose grant comes too late for it leaves the name to those who wait", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "whose grant comes too late for it leaves the name to those who wait", func(w *world, a *process) {
 		once, waits := a.tryLock(), a.lock()
 		once.cancel()
 		a.expect(Acquire).answer()
 		waits.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("is not kept waiting by a pause", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is not kept waiting by a pause", func(w *world) {
 		a, c := listeningTo(w)
 		c.cancel() // the subscription lingers, the pause of the refused goes on
 		a.expect(Release).answer()
@@ -74,17 +24,14 @@ func TestTryLock(t *testing.T) {
 		once := a.tryLock()
 		a.expect(Acquire).answer()
 		once.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("waits for the release on its way", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "waits for the release on its way", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		c := a.tryLock()
 		a.expect(Release).answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
 	for name, end := range map[string]struct {
 		fail          func(*inFlightCommand)
@@ -96,27 +43,20 @@ func TestTryLock(t *testing.T) {
 		"denied":                {(*inFlightCommand).denied, Refused, Refused},
 		"answered by a replica": {func(c *inFlightCommand) { c.fail(scripts.ReadOnly) }, Refused, Refused},
 	} {
-		t.Run("hears of a question that was "+name, func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
+		playAlone(t, "hears of a question that was "+name, func(w *world, a *process) {
 			c := a.tryLock()
 			end.fail(a.expect(Acquire))
 			c.wantAnswer(end.asked)
-			w.settle()
 		})
-		t.Run("hears of a release before it that was "+name, func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, "hears of a release before it that was "+name, func(w *world) {
 			a, holder, _ := heldBy(w, 0)
 			holder.unlock()
 			c := a.tryLock()
 			end.fail(a.expect(Release))
 			c.wantAnswer(end.before)
-			w.settle()
 		})
 	}
-	t.Run("is not let in by a handoff, but by the next answer about the name", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "is not let in by a handoff, but by the next answer about the name", func(w *world, a *process) {
 		once, waits := a.tryLock(), a.lock()
 		a.expect(Acquire).answer()
 		once.wantAnswer(Granted)
@@ -124,19 +64,8 @@ func TestTryLock(t *testing.T) {
 		late.wantAnswer(Taken)
 		once.unlock()
 		waits.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("with an owner re-enters", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
-		a.ask(stock, wants{owner: 7})
-		a.expect(Acquire).answer()
-		a.ask(stock, wants{owner: 7, try: true}).wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("with an owner hears that the tenure it needed more of has ended", func(t *testing.T) {
-		w := newWorld(t)
-		a := w.newProcess("A")
+	playAlone(t, "with an owner hears that the tenure it needed more of has ended", func(w *world, a *process) {
 		outer := a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
 		a.expect(Acquire).answer()
 		inner := a.ask(stock, wants{owner: 7, lease: time.Second, try: true})
@@ -144,6 +73,5 @@ func TestTryLock(t *testing.T) {
 		a.expect(Renew).answer()
 		a.settleAll()
 		w.want(inner.answered, "an answer")
-		w.settle()
 	})
 }

@@ -32,16 +32,6 @@ func (p *process) settleAll() {
 func TestUncertainAcquire(t *testing.T) {
 	for _, ran := range []bool{true, false} {
 		name := map[bool]string{true: "that ran", false: "that did not run"}[ran]
-		t.Run(name+" is asked again under the same owner", func(t *testing.T) {
-			w := newWorld(t)
-			a, c, ask := uncertain(w, ran)
-			w.after(retryPause)
-			again := a.expect(Acquire)
-			w.want(again.ID == ask.ID, "the same owner")
-			again.answer()
-			c.wantAnswer(Granted)
-			w.settle()
-		})
 		t.Run(name+" stays that owner's while the link is down, or the server busy", func(t *testing.T) {
 			for _, fail := range []func(*inFlightCommand){(*inFlightCommand).notSent, (*inFlightCommand).again, func(c *inFlightCommand) { c.fail(scripts.ReadOnly) }} {
 				w := newWorld(t)
@@ -59,16 +49,6 @@ func TestUncertainAcquire(t *testing.T) {
 				w.settle()
 			}
 		})
-		t.Run(name+" is released when nobody wants it any more", func(t *testing.T) {
-			w := newWorld(t)
-			a, c, ask := uncertain(w, ran)
-			c.cancel()
-			w.after(retryPause)
-			w.want(a.expect(Release).ID == ask.ID, "that owner's release")
-			a.expect(Release).answer()
-			w.want(w.redis.owner(stock) == "", "a free name")
-			w.settle()
-		})
 		t.Run(name+" is released when everybody was turned away", func(t *testing.T) {
 			for _, fail := range []func(*inFlightCommand){(*inFlightCommand).denied, func(c *inFlightCommand) { c.fail(scripts.NoPerm) }} {
 				w := newWorld(t)
@@ -82,34 +62,8 @@ func TestUncertainAcquire(t *testing.T) {
 				w.settle()
 			}
 		})
-		t.Run(name+" is not handed to one who wants a shorter lease", func(t *testing.T) {
-			w := newWorld(t)
-			a, c, ask := uncertain(w, ran)
-			next := a.ask(stock, wants{lease: 100 * time.Millisecond})
-			c.cancel()
-			w.after(retryPause)
-			a.settleAll()
-			next.wantAnswer(Granted)
-			w.want(next.hold.Tenure != ask.ID, "a tenure of its own")
-			k, _ := w.redis.key(stock)
-			w.want(k.until <= w.redis.millis()+100, "a key with its own lease")
-			w.settle()
-		})
-		t.Run(name+" fails those who ask once", func(t *testing.T) {
-			w := newWorld(t)
-			a := w.newProcess("A")
-			c := a.tryLock()
-			ask := a.expect(Acquire)
-			if ran {
-				ask.run()
-			}
-			ask.lose()
-			c.wantAnswer(Doubtful)
-			w.settle()
-		})
 	}
-	t.Run("that was refused meanwhile is over, but for the copy that may still arrive", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that was refused meanwhile is over, but for the copy that may still arrive", func(w *world) {
 		a, c, ask := uncertain(w, false)
 		w.redis.take(stock, "java:1", 100*time.Millisecond)
 		w.after(retryPause)
@@ -123,10 +77,8 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("is not settled by an answer to what left before its copy can have arrived", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is not settled by an answer to what left before its copy can have arrived", func(w *world) {
 		a, c, ask := uncertain(w, false)
 		w.after(retryPause)
 		a.expect(Acquire).answer()
@@ -144,10 +96,8 @@ func TestUncertainAcquire(t *testing.T) {
 		w.want(a.expect(Release).ID == ask.ID, "the ghost's release")
 		a.expect(Release).answer()
 		w.want(w.redis.owner(stock) == "", "a free name")
-		w.settle()
 	})
-	t.Run("leaves a ghost that is given up when its lease has run out", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "leaves a ghost that is given up when its lease has run out", func(w *world) {
 		a, c, _ := uncertain(w, false)
 		w.after(retryPause)
 		a.expect(Acquire).answer()
@@ -164,7 +114,6 @@ func TestUncertainAcquire(t *testing.T) {
 		}
 		w.want(len(a.entries) == 0, "no machine left")
 		w.want(w.now < a.cfg.Lease+10*time.Second, "about a lease; it took %v", w.now)
-		w.settle()
 	})
 }
 
@@ -175,28 +124,14 @@ func TestUncertainRelease(t *testing.T) {
 		holder.unlock()
 		return a, holder, a.expect(Release)
 	}
-	t.Run("is sent again, and not mine is then success", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, release := held(w)
-		release.run()
-		release.lose()
-		holder.wantHeldBack()
-		w.after(retryPause)
-		a.expect(Release).answer()
-		holder.released.want(Granted)
-		w.settle()
-	})
-	t.Run("first sent after the deadline is not: the lease was lost", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "first sent after the deadline is not: the lease was lost", func(w *world) {
 		a, holder, release := held(w)
 		w.pass(a.cfg.Lease)
 		release.lose()
 		holder.released.want(Doubtful)
 		w.after(2 * a.cfg.Lease)
-		w.settle()
 	})
-	t.Run("that was never sent before the key went is a loss", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that was never sent before the key went is a loss", func(w *world) {
 		w.lossy = true
 		a, holder, release := held(w)
 		release.notSent()
@@ -204,20 +139,8 @@ func TestUncertainRelease(t *testing.T) {
 		a.linkUp()
 		a.expect(Release).answer()
 		holder.released.want(Lost)
-		w.settle()
 	})
-	t.Run("never blocks Unlock past the deadline", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, release := held(w)
-		w.after(a.cfg.Lease - margin(a.cfg.Lease) - 1)
-		holder.wantHeldBack()
-		w.after(1)
-		holder.released.want(Doubtful)
-		release.answer()
-		w.settle()
-	})
-	t.Run("is given up when the lease has surely run out, and the next question is asked", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "is given up when the lease has surely run out, and the next question is asked", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.unlock()
 		next := a.lock()
@@ -230,44 +153,12 @@ func TestUncertainRelease(t *testing.T) {
 		w.want(w.redis.owner(stock) == "", "the key to have run out")
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("that is denied is told", func(t *testing.T) {
-		w := newWorld(t)
-		_, holder, release := held(w)
-		release.denied()
-		holder.released.want(Refused)
-		w.settle()
-	})
-	t.Run("that a fault stopped which passes is sent again", func(t *testing.T) {
-		w := newWorld(t)
-		a, holder, release := held(w)
-		release.fail(scripts.ReadOnly)
-		holder.wantHeldBack()
-		w.after(retryPause)
-		a.expect(Release).answer()
-		holder.released.want(Granted)
-		w.settle()
-	})
-	t.Run("that may not publish has freed the name", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "that may not publish has freed the name", func(w *world) {
 		_, holder, release := held(w)
 		release.run()
 		release.Reply = scripts.PublishDenied
 		release.answer()
 		holder.released.want(Granted)
-		w.settle()
-	})
-	t.Run("comes before the next question", func(t *testing.T) {
-		w := newWorld(t)
-		a, _, release := held(w)
-		next := a.lock()
-		release.lose()
-		w.want(len(a.outbox) == 0, "no question while it is unknown whether the name is free")
-		w.after(retryPause)
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
 	})
 }

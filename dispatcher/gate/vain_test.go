@@ -60,7 +60,7 @@ func TestWhatIsInVainIsRepeatedRarely(t *testing.T) {
 				"freed": func(b *bench) {
 					b.answer = ill
 					b.ask(nil)
-					if m, can := b.entry.Machine.(Forcible); can {
+					if m, can := b.entry.Machine.(*Lock); can {
 						b.step(func(Machine) { m.Force(b.now, "java:1", 0, nil, &b.fx) })
 					}
 				},
@@ -87,7 +87,7 @@ func unlocksUnder(ill func(*Command)) func(*bench) {
 		b.answer = ill
 		for _, u := range []*benchUser{first, other} {
 			if u.out != nil && u.hold.alive {
-				b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
+				b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func busyUnder(ill func(*Command)) func(*bench) {
 			b.run(time.Millisecond)
 			for k, u := range users {
 				if u.out != nil && u.hold.alive {
-					b.step(func(m Machine) { m.(Lockable).Unlock(b.now, &u.hold, nil, &b.fx) })
+					b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
 				}
 				if u.out != nil && !u.hold.alive {
 					users[k] = b.ask(nil)
@@ -123,7 +123,7 @@ func busyUnder(ill func(*Command)) func(*bench) {
 func changesUnder(ill func(*Command)) func(*bench) {
 	return func(b *bench) {
 		b.answer = ill
-		m, counts := b.entry.Machine.(Counting)
+		m, counts := b.entry.Machine.(*Sequencer)
 		if !counts {
 			return
 		}

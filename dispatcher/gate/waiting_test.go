@@ -30,19 +30,7 @@ func listeningTo(w *world) (*process, *caller) {
 }
 
 func TestRefusal(t *testing.T) {
-	t.Run("subscribes, and asks again once it listens", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := refused(w)
-		w.want(len(a.wishes) == 1 && a.wishes[0] == wish{scripts.Inbox(scripts.LockChannel(stock), "A"), true}, "one subscription; %v", a.wishes)
-		a.silent()
-		w.redis.free(stock, "java:1") // nobody hears it
-		a.subscribe()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("subscribes once for all who wait", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "subscribes once for all who wait", func(w *world) {
 		a, _ := refused(w)
 		a.lock()
 		for range 2 {
@@ -51,10 +39,8 @@ func TestRefusal(t *testing.T) {
 		}
 		w.want(len(a.wishes) == 0, "no more subscriptions; %v", a.wishes)
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
-	t.Run("sleeps until a message", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "sleeps until a message", func(w *world) {
 		a, c := listeningTo(w)
 		w.after(time.Second)
 		a.silent()
@@ -62,10 +48,8 @@ func TestRefusal(t *testing.T) {
 		a.listen()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("or until the owner's lease has run out, and one millisecond", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "or until the owner's lease has run out, and one millisecond", func(w *world) {
 		w.redis.take(stock, "java:1", 100*time.Millisecond)
 		a := w.newProcess("A")
 		c := a.lock()
@@ -77,32 +61,15 @@ func TestRefusal(t *testing.T) {
 		w.after(time.Millisecond)
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("or until the poll cap, with jitter", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "or until the poll cap, with jitter", func(w *world) {
 		a, _ := listeningTo(w)
 		w.after(a.cfg.PollCap * 3 / 4)
 		w.after(a.cfg.PollCap / 4)
 		a.expect(Acquire).answer()
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
-	t.Run("a message during the question makes the refusal ask at once", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		w.after(a.cfg.PollCap)
-		ask := a.expect(Acquire)
-		ask.run()
-		w.redis.free(stock, "java:1")
-		a.listen()
-		ask.answer()
-		a.expect(Acquire).answer()
-		c.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("so does a subscription confirmed during it", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "so does a subscription confirmed during it", func(w *world) {
 		a, c := refused(w)
 		w.after(a.cfg.PollCap)
 		ask := a.expect(Acquire)
@@ -112,10 +79,8 @@ func TestRefusal(t *testing.T) {
 		ask.answer()
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("and a reconnected subscription", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "and a reconnected subscription", func(w *world) {
 		a, c := listeningTo(w)
 		w.redis.unsubscribe(stockChannel, a)
 		w.redis.free(stock, "java:1")
@@ -123,22 +88,8 @@ func TestRefusal(t *testing.T) {
 		a.subscribed(stockChannel, "")
 		a.expect(Acquire).answer()
 		c.wantAnswer(Granted)
-		w.settle()
 	})
-	t.Run("one who may not listen is told", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := refused(w)
-		for _, wish := range a.wishes { // the inbox, then the name's channel
-			a.subscribed(wish.channel, "NOPERM No permissions to access a channel")
-		}
-		a.subscribed(stockChannel, "NOPERM No permissions to access a channel")
-		a.wishes = nil
-		c.wantAnswer(Refused)
-		w.redis.free(stock, "java:1")
-		w.settle()
-	})
-	t.Run("says that the name was free when its message came before anybody waited", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "says that the name was free when its message came before anybody waited", func(w *world) {
 		a, c := listeningTo(w)
 		c.cancel() // the subscription lingers
 		a.expect(Release).answer()
@@ -147,20 +98,6 @@ func TestRefusal(t *testing.T) {
 		next := a.lock()
 		a.expect(Acquire).answer()
 		next.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("a caller who comes when nobody waits asks at once", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		c.cancel()
-		a.expect(Release).answer()
-		w.after(100 * time.Millisecond)
-		next := a.lock()
-		a.expect(Acquire).answer()
-		next.wantWaiting()
-		a.silent()
-		w.redis.free(stock, "java:1")
-		w.settle()
 	})
 }
 
@@ -194,8 +131,7 @@ func TestSubscriptionLingers(t *testing.T) {
 			a.listen()
 		},
 	} {
-		t.Run(name+", then ends", func(t *testing.T) {
-			w := newWorld(t)
+		playWorld(t, name+", then ends", func(w *world) {
 			a, c := listeningTo(w)
 			leave(a, c)
 			w.after(lingerTime - time.Millisecond)
@@ -204,26 +140,9 @@ func TestSubscriptionLingers(t *testing.T) {
 			w.want(len(a.wishes) == 2 && !a.wishes[0].on && !a.wishes[1].on, "not listening any more; %v", a.wishes)
 			w.want(len(a.entries) == 0, "no machine left")
 			w.redis.free(stock, "java:1")
-			w.settle()
 		})
 	}
-	t.Run("and is used by who comes meanwhile", func(t *testing.T) {
-		w := newWorld(t)
-		a, c := listeningTo(w)
-		c.cancel()
-		next := a.lock()
-		a.expect(Release).answer()
-		a.expect(Acquire).answer()
-		w.after(lingerTime)
-		w.want(len(a.wishes) == 0, "no change of the subscription; %v", a.wishes)
-		w.redis.free(stock, "java:1")
-		a.listen()
-		a.expect(Acquire).answer()
-		next.wantAnswer(Granted)
-		w.settle()
-	})
-	t.Run("a confirmation that comes after its end changes nothing", func(t *testing.T) {
-		w := newWorld(t)
+	playWorld(t, "a confirmation that comes after its end changes nothing", func(w *world) {
 		a, _ := refused(w)
 		entry := a.entries[stock]
 		a.close()
@@ -232,6 +151,5 @@ func TestSubscriptionLingers(t *testing.T) {
 		w.redis.unsubscribe(scripts.Inbox(scripts.LockChannel(stock), "A"), a)
 		a.wishes = nil
 		w.redis.free(stock, "java:1")
-		w.settle()
 	})
 }

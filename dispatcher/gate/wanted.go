@@ -38,7 +38,7 @@ func (w *wanting) alarm(kind Kind) Time {
 	return w.lookAt
 }
 
-// Wanted has the holder of h notified when another caller waits for the name.
+// Wanted has the holder of h, a Wanter, notified when another caller waits for the name.
 func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	if h.alive {
 		w := &l.ownRivals().wanting

@@ -3,7 +3,7 @@ package gate
 import "testing"
 
 func TestWantedScenes(t *testing.T) {
-	for name, text := range map[string]string{
+	playScenes(t, MutexKind, map[string]string{
 		"a caller of this process": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -181,9 +181,7 @@ func TestWantedScenes(t *testing.T) {
 			after 2s
 			a listens                        -> count waiters 0
 			after 300ms                      -> (178ms) a ends: lost`,
-	} {
-		t.Run(name, func(t *testing.T) { playScene(t, MutexKind, text) })
-	}
+	})
 	t.Run("fair: all in the queue are others", func(t *testing.T) {
 		playScene(t, FairKind, `
 			b locks lease 10s                -> fair ask 1 NEW 10s next 1 n 1

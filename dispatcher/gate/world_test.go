@@ -41,6 +41,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// playWorld runs a part of a test in a world of its own, and lets it come to rest.
+func playWorld(t *testing.T, name string, play func(w *world)) {
+	t.Run(name, func(t *testing.T) {
+		w := newWorld(t)
+		play(w)
+		w.settle()
+	})
+}
+
+// playAlone is playWorld with one process.
+func playAlone(t *testing.T, name string, play func(w *world, a *process)) {
+	playWorld(t, name, func(w *world) { play(w, w.newProcess("A")) })
+}
+
 func bareWorld() *world {
 	w := &world{now: time.Second, tokens: make(map[int64]bool)}
 	w.redis = newRedis(&w.now)

@@ -138,11 +138,12 @@ func newStage(w *virtual.World, random *rand.Rand, k kind, change ...func(*engin
 	return s
 }
 
-// onEveryKind runs a test for each kind that it is for, with so many seeds.
+// onEveryKind runs a test for each kind that it is for, with so many seeds; under the race detector for one of three.
 func onEveryKind(t *testing.T, seeds int, isFor func(*kind) bool, test func(s *stage), change ...func(*engine.Options)) {
 	for _, k := range kindsOfAll {
 		if isFor(&k) {
 			t.Run(k.name, func(t *testing.T) {
+				testkit.OneOf(t, 3)
 				t.Parallel()
 				virtual.Seeds(t, seeds, func(w *virtual.World, random *rand.Rand) { test(newStage(w, random, k, change...)) })
 			})

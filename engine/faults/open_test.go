@@ -61,6 +61,24 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 		server.MustDo("CONFIG", "SET", "maxclients", "1")
 		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrRefused, "maxclients")
 	})
+	t.Run("with a server in protected mode", func(t *testing.T) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		go func() {
+			for {
+				c, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte("-DENIED Redis is running in protected mode\r\n")) // as it does to connections from elsewhere
+				c.Close()
+			}
+		}()
+		mustNotOpen(t, testkit.OptionsFor(listener.Addr().String()), engine.ErrRefused, "protected mode")
+	})
 	t.Run("with a server that does not answer", func(t *testing.T) {
 		server := redistest.Start(t)
 		server.Freeze()
@@ -79,6 +97,11 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 		opts := testkit.OptionsFor(redistest.Start(t).Addr())
 		opts.Redis.Sentinel.MasterSet = redistest.MasterName
 		mustNotOpen(t, opts, engine.ErrRefused, "check Redis.Sentinel.MasterSet", "sentinels")
+	})
+	t.Run("with a sentinel that wants a password", func(t *testing.T) {
+		opts := testkit.OptionsFor(redistest.Start(t, "--requirepass", "secret").Addr())
+		opts.Redis.Sentinel.MasterSet = redistest.MasterName
+		mustNotOpen(t, opts, engine.ErrRefused, "set Redis.Password", "Redis.Sentinel.Password for the sentinels")
 	})
 	t.Run("with a wrong URL", func(t *testing.T) {
 		for _, url := range []string{

@@ -36,7 +36,7 @@ func TestProgramsOfTheDocument(t *testing.T) {
 	held := lock(t, open(t, server, engine.Options{}).Mutex("stock:7")) // until both have begun
 	var programs sync.WaitGroup
 	for _, words := range [][]string{
-		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), program("java", "Sell.java"), server.URL()},
+		append(javaSource(driver), program("java", "Sell.java"), server.URL()),
 		{"go", "run", program("go", "sell.go"), server.URL()},
 	} {
 		programs.Go(func() {
@@ -68,7 +68,7 @@ func TestKindsOfTheDocument(t *testing.T) {
 		language, file, frame string
 		words                 []string
 	}{
-		{"java", "Kinds.java", javaFrame, []string{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*")}},
+		{"java", "Kinds.java", javaFrame, javaSource(driver)},
 		{"go", "kinds.go", goFrame, []string{"go", "run"}},
 	} {
 		path := filepath.Join(dir, c.file)
@@ -149,7 +149,7 @@ func TestExampleOfGoAndJava(t *testing.T) {
 	server.MustDo("SET", "stock:7:count", "200")
 	var programs sync.WaitGroup
 	for _, words := range [][]string{
-		{"java", "-cp", filepath.Join(filepath.Dir(driver), "lib", "*"), "../../examples/gojava/src/main/java/TakeStock.java", server.URL(), "100"},
+		append(javaSource(driver), "../../examples/gojava/src/main/java/TakeStock.java", server.URL(), "100"),
 		{"go", "-C", "../../examples", "run", "./gojava", "-redis", server.URL(), "-take", "100"},
 	} {
 		programs.Go(func() {

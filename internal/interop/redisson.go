@@ -32,6 +32,11 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	return Drive(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-jar", path}, args)...))
 }
 
+// javaSource is how java runs a source file with the libraries of the driver in that jar.
+func javaSource(jar string) []string {
+	return slices.Concat([]string{"java"}, driver.Brief, []string{"-cp", filepath.Join(filepath.Dir(jar), "lib", "*")})
+}
+
 // startVersion starts a client of another version. missing: it has no such setting.
 func startVersion(tb testing.TB, version string, args ...string) (s *Side, missing bool) {
 	tb.Helper()

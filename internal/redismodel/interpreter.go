@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// Interpreter runs scripts, one at a time. It keeps what it has compiled, so many Servers share one.
+// Interpreter runs scripts, one at a time. Many Servers may share one. What is compiled serves all Interpreters of the process.
 type Interpreter struct {
 	mu      sync.Mutex // guards the rest
 	state   *lua.LState
@@ -29,12 +29,38 @@ type Interpreter struct {
 	expressions map[string]*regexp.Regexp // by the pattern that a script uses
 }
 
-// script is a compiled one, or why it could not be compiled.
+// script is a text as an Interpreter runs it.
 type script struct {
-	function *lua.LFunction
-	digest   string
-	bad      string
+	*source
+	function *lua.LFunction // nil: it could not be compiled
 }
+
+// source is the text of a script: what Redis calls it, and what it is compiled to.
+type source struct {
+	digest  string
+	compile func() (proto *lua.FunctionProto, bad string) // once; bad says why it cannot be compiled
+}
+
+var (
+	sourcesMu sync.Mutex
+	sources   = make(map[string]*source) // by their texts: all that the process has seen
+)
+
+// sourceOf finds a source, or makes it.
+func sourceOf(text string) *source {
+	sourcesMu.Lock()
+	defer sourcesMu.Unlock()
+	s := sources[text]
+	if s == nil {
+		digest := sha1.Sum([]byte(text))
+		s = &source{hex.EncodeToString(digest[:]), sync.OnceValues(func() (*lua.FunctionProto, string) { return compile(text) })}
+		sources[text] = s
+	}
+	return s
+}
+
+// Digest is the SHA-1 of a script, in hexadecimal digits.
+func Digest(script string) string { return sourceOf(script).digest }
 
 // address is where a text is. It keeps the text, so no other can come to be there.
 type address struct {
@@ -64,7 +90,10 @@ func (in *Interpreter) compiled(text string) *script {
 	}
 	sc := in.scripts[text]
 	if sc == nil {
-		sc = in.compile(text)
+		sc = &script{source: sourceOf(text)}
+		if proto, _ := sc.compile(); proto != nil {
+			sc.function = in.state.NewFunctionFromProto(proto)
+		}
 		in.scripts[text] = sc
 	}
 	if len(in.quick) < quickMost {
@@ -73,22 +102,16 @@ func (in *Interpreter) compiled(text string) *script {
 	return sc
 }
 
-func (in *Interpreter) compile(text string) *script {
-	digest := sha1.Sum([]byte(text))
-	sc := &script{digest: hex.EncodeToString(digest[:])}
+func compile(text string) (proto *lua.FunctionProto, bad string) {
 	chunk, err := parse.Parse(strings.NewReader(text), "user_script")
-	if err != nil {
-		sc.bad = "ERR Error compiling script (new function): " + oneLine(err.Error())
-		return sc
+	if err == nil {
+		proto, err = lua.Compile(chunk, "user_script")
 	}
-	proto, err := lua.Compile(chunk, "user_script")
 	if err != nil {
-		sc.bad = "ERR Error compiling script (new function): " + oneLine(err.Error())
-		return sc
+		return nil, "ERR Error compiling script (new function): " + oneLine(err.Error())
 	}
 	withoutArg(proto)
-	sc.function = in.state.NewFunctionFromProto(proto)
-	return sc
+	return proto, ""
 }
 
 // withoutArg spares a function of any number of arguments the table arg, which Lua 5.0 had instead of "...": it costs 2 KB a call.
@@ -104,8 +127,8 @@ func (in *Interpreter) eval(s *Server, text string, keys, args []string) Value {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	sc := in.compiled(text)
-	if sc.bad != "" {
-		return failure(sc.bad)
+	if _, bad := sc.compile(); bad != "" {
+		return failure(bad)
 	}
 	if v := s.release(); in.version != *v {
 		in.version = *v

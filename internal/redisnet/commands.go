@@ -1,8 +1,6 @@
 package redisnet
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -154,8 +152,7 @@ func (s *Server) script(args []string) redismodel.Value {
 }
 
 func (s *Server) load(script string) string {
-	sum := sha1.Sum([]byte(script))
-	digest := hex.EncodeToString(sum[:])
+	digest := redismodel.Digest(script)
 	s.scripts[digest] = script
 	return digest
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
 )
@@ -23,14 +24,45 @@ func readCommand(r *bufio.Reader) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := make([]byte, size+2)
-		if _, err := io.ReadFull(r, text); err != nil {
+		if args[i], err = readText(r, size); err != nil {
 			return nil, err
 		}
-		args[i] = string(text[:size])
 	}
 	return args, nil
 }
+
+// readText reads one argument with its end of line.
+func readText(r *bufio.Reader, size int) (string, error) {
+	text, err := r.Peek(size + 2)
+	if err == bufio.ErrBufferFull {
+		text = make([]byte, size+2)
+		_, err = io.ReadFull(r, text)
+		return string(text[:size]), err
+	}
+	if err != nil {
+		return "", err
+	}
+	defer r.Discard(size + 2)
+	if size < shortest {
+		return string(text[:size]), nil
+	}
+	long.Lock()
+	defer long.Unlock()
+	known, is := long.texts[string(text[:size])]
+	if !is {
+		known = string(text[:size])
+		long.texts[known] = known
+	}
+	return known, nil
+}
+
+// long are the arguments that may be scripts, each once: every engine sends all scripts to every server.
+var long = struct {
+	sync.Mutex
+	texts map[string]string
+}{texts: make(map[string]string)}
+
+const shortest = 512 // bytes of a long one
 
 func readHeader(r *bufio.Reader, kind byte) (int, error) {
 	line, err := r.ReadSlice('\n')

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,10 +27,15 @@ type channel struct {
 	sharded bool
 }
 
+// readers are those of sessions that have ended, with 64 KB each.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
 // run answers until the connection ends.
 func (c *session) run() {
 	defer c.leave()
-	r := bufio.NewReaderSize(c.conn, 64<<10)
+	r := readers.Get().(*bufio.Reader)
+	r.Reset(c.conn)
+	defer readers.Put(r)
 	for {
 		args, err := readCommand(r)
 		if err != nil || len(args) == 0 {

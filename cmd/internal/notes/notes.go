@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Logger passes on what an engine logs: broken links and the like. The same words are told once in five seconds.
+// Logger passes on what an engine logs: broken links and the like. The same warning is told once in five seconds; that it is over, each time.
 func Logger(tell func(format string, args ...any)) *slog.Logger {
 	return slog.New(&notes{tell: tell, told: make(map[string]time.Time)})
 }
@@ -24,7 +24,7 @@ type notes struct {
 	told map[string]time.Time
 }
 
-// between is how often the same words are told.
+// between is how often the same warning is told.
 const between = 5 * time.Second
 
 // Enabled implements slog.Handler.
@@ -34,7 +34,7 @@ func (n *notes) Enabled(_ context.Context, level slog.Level) bool { return level
 func (n *notes) Handle(_ context.Context, r slog.Record) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if r.Time.Sub(n.told[r.Message]) < between {
+	if r.Level > slog.LevelInfo && r.Time.Sub(n.told[r.Message]) < between {
 		return nil
 	}
 	n.told[r.Message] = r.Time

@@ -39,7 +39,7 @@ func (c *caller) ask() {
 			return
 		}
 		cell := e.cell(c.name)
-		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Oldest() == gate.Never) {
+		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Machine.Oldest() == gate.Never) {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}
@@ -61,14 +61,14 @@ func (c *caller) drop() {
 // unlock gives the hold back. A holder that finds it over tells the loop so, and has lost it for good.
 func (c *caller) unlock() {
 	c.leave("Unlock", "unlocks", func(now gate.Time) {
-		c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, c.release, &c.e.fx)
+		c.hold.Entry.Machine.Unlock(now, &c.hold, c.release, &c.e.fx)
 	})
 }
 
 // detach ends the hold and leaves the name taken.
 func (c *caller) detach() {
 	c.leave("Detach", "detaches", func(now gate.Time) {
-		c.hold.Entry.Machine.(gate.Detachable).Detach(now, &c.hold, fixedLease, c.release, &c.e.fx)
+		c.hold.Entry.Machine.(*gate.Lock).Detach(now, &c.hold, fixedLease, c.release, &c.e.fx)
 	})
 }
 
@@ -78,7 +78,7 @@ func (c *caller) leave(what, does string, event func(now gate.Time)) {
 		c.over = true
 		e.s.trace.ended(c)
 		e.post(c, "has found its hold over", func(now gate.Time) {
-			c.hold.Entry.Machine.(gate.Lockable).Unlock(now, &c.hold, nil, &e.fx)
+			c.hold.Entry.Machine.Unlock(now, &c.hold, nil, &e.fx)
 		})
 		return
 	}
@@ -101,7 +101,7 @@ func (c *caller) force() {
 	c.release = &ack{s: c.s, what: "ForceUnlock", by: c}
 	e.post(c, "forces the owner off", func(now gate.Time) {
 		c.s.forced(e, owner)
-		e.cell(c.name).Machine.(gate.Forcible).Force(now, owner, id, c.release, &e.fx)
+		e.cell(c.name).Machine.(*gate.Lock).Force(now, owner, id, c.release, &e.fx)
 	})
 }
 
@@ -121,7 +121,7 @@ func (c *caller) change() {
 			c.release.Settle(gate.Outcome{Why: gate.Closed})
 			return
 		}
-		e.cell(c.name).Machine.(gate.Counting).Change(now, change, &e.fx)
+		e.cell(c.name).Machine.(*gate.Sequencer).Change(now, change, &e.fx)
 	})
 }
 
@@ -152,7 +152,7 @@ func (c *caller) releaseOf(held []*caller) {
 			c.release.Settle(gate.Outcome{Why: gate.Closed})
 			return
 		}
-		e.cell(c.name).Machine.(gate.Counting).Change(now, gate.Change{Op: gate.PermitFree, Args: args.Args(), Numbers: numbers, Ack: c.release}, &e.fx)
+		e.cell(c.name).Machine.(*gate.Sequencer).Change(now, gate.Change{Op: gate.PermitFree, Args: args.Args(), Numbers: numbers, Ack: c.release}, &e.fx)
 	})
 }
 

@@ -168,7 +168,7 @@ func (s *state) callIs(e *engine, name int, call Call) bool {
 		held := s.extendable(e, name)
 		a := &ack{s: s, what: "Extend", by: held}
 		e.post(held, "extends", func(now gate.Time) {
-			held.hold.Entry.Machine.(gate.Lockable).Extend(now, &held.hold, fixedLease, a, &e.fx)
+			held.hold.Entry.Machine.Extend(now, &held.hold, fixedLease, a, &e.fx)
 		})
 	case Detach:
 		s.detachable(e, name).detach()

@@ -117,7 +117,7 @@ func (c *caller) waits() bool { return c.waiter != nil && !c.settled && !c.dropp
 
 // waitsForRedis reports whether it waits, and not for the end of a hold of its own engine, which may have been forced off.
 func (c *caller) waitsForRedis() bool {
-	return c.waits() && !c.e.dead && c.waiter.Entry.Oldest() == gate.Never
+	return c.waits() && !c.e.dead && c.waiter.Entry.Machine.Oldest() == gate.Never
 }
 
 // field is the owner field of its tenure in Redis.

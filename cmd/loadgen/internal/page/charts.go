@@ -48,11 +48,11 @@ var latencies = []over{
 }
 
 // positive is a value, or none where nothing was recorded: a logarithmic axis has no 0.
-func positive(v float64) float64 {
-	if v <= 0 {
+func positive(v *float64) float64 {
+	if v == nil || *v <= 0 {
 		return math.NaN()
 	}
-	return v
+	return *v
 }
 
 // counted and latency put their lines into a chart.
@@ -179,7 +179,7 @@ func percentiles(runs []*report.Result) chart.Chart {
 			for at := 0.0; at <= deepest; at += 0.05 {
 				percentile := 100 * (1 - math.Pow(10, -at))
 				value := float64(h.HDR.Percentile(percentile)) / float64(time.Microsecond)
-				l.Points = append(l.Points, chart.Point{X: at, Y: positive(value), Text: fmt.Sprintf("%s, p%.5g%s", figures.Micros(value), percentile, runOf(runs, i))})
+				l.Points = append(l.Points, chart.Point{X: at, Y: positive(&value), Text: fmt.Sprintf("%s, p%.5g%s", figures.Micros(value), percentile, runOf(runs, i))})
 			}
 			lines = append(lines, l)
 		}

@@ -15,7 +15,7 @@ import (
 
 // aResult is a run of some seconds, in steps or not.
 func aResult(steps int) *report.Result {
-	rate, p50 := 2000.0, 500.0
+	rate, p50, p99, most := 2000.0, 500.0, 990.0, 1000.0
 	r := &report.Result{
 		Format: report.Format, Started: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), OK: true, Pairs: 6000, Seconds: 3, PairsPerSecond: &rate,
 		Plan:   load.Plan{Kind: load.Mutex, Names: 3, Workers: 64, Processes: 1, Duration: 3 * time.Second, Seed: 7, Check: 100},
@@ -27,9 +27,9 @@ func aResult(steps int) *report.Result {
 	}
 	r.Latency.Acquire = acquire
 	for i := range 3 {
-		r.PerSecond = append(r.PerSecond, report.Second{End: float64(i + 1), PairsPerSecond: rate, AcquireP50: p50, AcquireP99: 990, AcquireMax: 1000, Waiting: 3})
+		r.PerSecond = append(r.PerSecond, report.Second{End: float64(i + 1), PairsPerSecond: rate, AcquireP50: &p50, AcquireP99: &p99, AcquireMax: &most, Waiting: 3})
 	}
-	r.PerSecond[1].AcquireP50 = 0 // nothing was recorded
+	r.PerSecond[1].AcquireP50 = nil // nothing was recorded
 	for i := range steps {
 		r.Steps = append(r.Steps, report.Step{Callers: 1 << i, Second: r.PerSecond[0]})
 	}

@@ -170,12 +170,20 @@ func latency(h *figures.Histogram) *Latency {
 	return &Latency{h.Count(), micros(h.Mean()), at(50), at(90), at(99), at(99.9), at(100), *h}
 }
 
+// percentile is in microseconds. Nil: nothing was recorded.
+func percentile(h *figures.Histogram, p float64) *float64 {
+	if h.Count() == 0 {
+		return nil
+	}
+	us := micros(h.Percentile(p))
+	return &us
+}
+
 // secondOf is a line of the report: the figures of one interval, or of one step. end is how much of the measured time was over then.
 func secondOf(s *load.Sample, end time.Duration) Second {
-	acquire := func(p float64) float64 { return micros(s.Times.Acquire.Percentile(p)) }
 	second := Second{
-		End: end.Seconds(), AcquireP50: acquire(50), AcquireP99: acquire(99), AcquireMax: acquire(100),
-		HandoverP50: micros(s.Times.Handover.Percentile(50)), HandoverP99: micros(s.Times.Handover.Percentile(99)),
+		End: end.Seconds(), AcquireP50: percentile(&s.Times.Acquire, 50), AcquireP99: percentile(&s.Times.Acquire, 99), AcquireMax: percentile(&s.Times.Acquire, 100),
+		HandoverP50: percentile(&s.Times.Handover, 50), HandoverP99: percentile(&s.Times.Handover, 99),
 		HandoffShare: figures.Share(float64(s.Engine.Handoffs), float64(s.Engine.Granted)),
 		Waiting:      s.Waiting, Backlog: s.Backlog, Failed: s.Counts.Failed,
 	}

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
@@ -115,8 +117,28 @@ func TestAccountOfNothing(t *testing.T) {
 	}
 	r.Table(&strings.Builder{}, 0)
 	f.EndedEarly = true
-	if r := c.Account(f); !r.OK {
+	if r := c.Account(f); !r.OK || r.Problems == nil {
 		t.Errorf("ended in the warm-up: problems %q, want none", r.Problems)
+	}
+}
+
+// What nobody waited for is not 0: in JSON it is null, and no row of the table or of a comparison.
+func TestAnIntervalWithoutGrants(t *testing.T) {
+	r := broken(func(c *Collector, f *Facts) {
+		f.Plan.Steps, f.Plan.From, f.Plan.Workers = 2, 1, 4
+		c.steps = []load.Sample{*aSample(0, load.Measured), {Phase: load.Measured, Elapsed: time.Second}}
+	})
+	text, err := json.Marshal(r.Steps[1])
+	if err != nil || !strings.Contains(string(text), `"acquire_p50_us":null`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	var table, compared strings.Builder
+	r.Table(&table, 0)
+	if !regexp.MustCompile(`\n +4 +0 +n/a +n/a +n/a +n/a `).MatchString(table.String()) {
+		t.Error(table.String())
+	}
+	if err := Compare(&compared, Side{"a", []*Result{r}}, Side{"b", []*Result{r}}, 0); err != nil || strings.Contains(compared.String(), "4: acquire") {
+		t.Errorf("%v:\n%s", err, compared.String())
 	}
 }
 

@@ -121,19 +121,18 @@ func metricsOf(r *Result) []Metric {
 	all := slices.Clone(Metrics)
 	for i := range r.Steps {
 		name := r.Steps[i].Name()
-		of := func(value func(*Step) float64) func(*Result) *float64 {
+		of := func(value func(*Step) *float64) func(*Result) *float64 {
 			return func(r *Result) *float64 {
 				if i >= len(r.Steps) || r.Steps[i].Name() != name {
 					return nil
 				}
-				v := value(&r.Steps[i])
-				return &v
+				return value(&r.Steps[i])
 			}
 		}
 		all = append(all,
-			Metric{name + ": throughput", "pairs/s", number, true, of(func(s *Step) float64 { return s.PairsPerSecond })},
-			Metric{name + ": acquire.p50", "", period, false, of(func(s *Step) float64 { return s.AcquireP50 })},
-			Metric{name + ": acquire.p99", "", period, false, of(func(s *Step) float64 { return s.AcquireP99 })})
+			Metric{name + ": throughput", "pairs/s", number, true, of(func(s *Step) *float64 { return &s.PairsPerSecond })},
+			Metric{name + ": acquire.p50", "", period, false, of(func(s *Step) *float64 { return s.AcquireP50 })},
+			Metric{name + ": acquire.p99", "", period, false, of(func(s *Step) *float64 { return s.AcquireP99 })})
 	}
 	return all
 }

@@ -210,15 +210,15 @@ type Process struct {
 	Died  string `json:"died,omitempty"` // why it did not last to the end
 }
 
-// Second is one interval of the measured time; the last may be shorter than a second.
+// Second is one interval of the measured time; the last may be shorter than a second. Its latencies are null if nobody waited so.
 type Second struct {
 	End            float64  `json:"end_s"`       // since the measuring began
 	PairsPerSecond float64  `json:"pairs_per_s"` // also of an interval shorter than a second
-	AcquireP50     float64  `json:"acquire_p50_us"`
-	AcquireP99     float64  `json:"acquire_p99_us"`
-	AcquireMax     float64  `json:"acquire_max_us"`
-	HandoverP50    float64  `json:"handover_p50_us"`
-	HandoverP99    float64  `json:"handover_p99_us"`
+	AcquireP50     *float64 `json:"acquire_p50_us"`
+	AcquireP99     *float64 `json:"acquire_p99_us"`
+	AcquireMax     *float64 `json:"acquire_max_us"`
+	HandoverP50    *float64 `json:"handover_p50_us"`
+	HandoverP99    *float64 `json:"handover_p99_us"`
 	HandoffShare   *float64 `json:"handoff_share"` // 0 to 1
 	Waiting        int64    `json:"waiting"`       // at End
 	Backlog        int64    `json:"backlog"`       // at End: calls due and not begun

@@ -151,8 +151,8 @@ func (r *Result) steps(t *table) {
 		if r.Plan.Rate > 0 {
 			queue = s.Backlog
 		}
-		t.row(fmt.Sprintf("%11s", s.Name()), form, figures.Grouped(int64(s.PairsPerSecond)), figures.Micros(s.AcquireP50),
-			figures.Micros(s.AcquireP99), figures.Micros(s.AcquireMax), figures.Shown(s.HandoffShare, figures.Percent), figures.Many(queue))
+		t.row(fmt.Sprintf("%11s", s.Name()), form, figures.Grouped(int64(s.PairsPerSecond)), figures.Shown(s.AcquireP50, figures.Micros),
+			figures.Shown(s.AcquireP99, figures.Micros), figures.Shown(s.AcquireMax, figures.Micros), figures.Shown(s.HandoffShare, figures.Percent), figures.Many(queue))
 	}
 }
 
@@ -189,7 +189,7 @@ func (r *Result) costs(t *table) {
 				figures.Number(r.Redis.CheckCommands, "command"), figures.Shown(r.Redis.CheckShare, figures.Percent))
 		}
 	} else {
-		t.row("Redis", "n/a: the server does not tell what it did")
+		t.row("Redis", "n/a: what the server did is not known")
 	}
 	t.row("client", "%s CPU, %s allocations (%s) per pair", figures.Shown(r.Client.CPUPerPair, figures.Micros),
 		figures.Shown(r.Client.AllocsPerPair, figures.Three), figures.Shown(r.Client.BytesPerPair, figures.Bytes))

@@ -11,7 +11,7 @@ import (
 // judge finishes the list of problems. What breaks the promise of a lock comes first. A run in which nothing was measured is a
 // problem, too: it proves nothing, and a script that reads only the exit code must not take it for a success.
 func (r *Result) judge(c *Collector) {
-	var broken []string
+	broken := []string{} // which JSON writes as a list
 	k := &r.Checks
 	broke := func(n int64, format, how string) {
 		if n > 0 {

@@ -62,7 +62,7 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	out := &output{Writer: env.Stdout}
 	env.Stdout = out
 	exit = run(ctx, env, words)
-	if out.err != nil && exit == ExitOK {
+	if out.err != nil && exit < ExitUsage { // it tells of what should have been written
 		return env.Fail(fmt.Errorf("the output is not complete: %w", out.err))
 	}
 	return exit

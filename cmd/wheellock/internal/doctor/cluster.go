@@ -40,7 +40,7 @@ func stateOf(addr string, facts map[string]string) []Finding {
 		"start the master of these slots or a replica of it; redis-cli --cluster check shows the slots, --cluster fix gives them to other masters"))
 }
 
-// failing judges CLUSTER NODES: nodes that fail, and masters without a replica that works.
+// failing judges CLUSTER NODES: nodes that fail, and masters without a replica that can take over.
 func failing(nodes string) (all []Finding) {
 	replicas, masters := map[string]int{}, map[string]string{}
 	for line := range linesOf(nodes) {
@@ -49,20 +49,22 @@ func failing(nodes string) (all []Finding) {
 			continue
 		}
 		addr, _, _ := strings.Cut(words[1], "@")
-		switch flags := words[2]; {
-		case strings.Contains(flags, "fail"):
-			all = append(all, at(addr, found(Warning, "this node fails ("+flags+")",
+		switch flags := strings.Split(words[2], ","); {
+		case slices.Contains(flags, "fail"), slices.Contains(flags, "fail?"):
+			all = append(all, at(addr, found(Warning, "this node fails ("+words[2]+")",
 				"If it is a master, its locks wait for a failover. If it is a replica, it cannot take over.", "start it again, or remove it by redis-cli --cluster del-node"))...)
-		case strings.Contains(flags, "slave"):
-			replicas[words[3]]++
+		case slices.Contains(flags, "slave"):
+			if !slices.Contains(flags, "nofailover") {
+				replicas[words[3]]++
+			}
 		case len(words) > 8:
 			masters[addr] = words[0]
 		}
 	}
 	for _, addr := range slices.Sorted(maps.Keys(masters)) {
 		if replicas[masters[addr]] == 0 {
-			all = append(all, at(addr, found(Warning, "this master has no replica that works",
-				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave"))...)
+			all = append(all, at(addr, found(Warning, "this master has no replica that can take over",
+				"If it ends, its locks can be neither taken nor renewed until it is back.", "add a replica by redis-cli --cluster add-node with --cluster-slave, or CONFIG SET cluster-replica-no-failover no at one that has it"))...)
 		}
 	}
 	return all

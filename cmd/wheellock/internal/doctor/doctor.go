@@ -64,7 +64,7 @@ func (s *settings) run(ctx context.Context, env *cli.Env, args []string) (exit i
 	opts.Lease = s.lease
 	report := examine(ctx, opts, s)
 	if ctx.Err() != nil {
-		return env.Fail(ctx.Err())
+		return env.Fail(context.Cause(ctx))
 	}
 	if env.JSON {
 		env.Value(report)

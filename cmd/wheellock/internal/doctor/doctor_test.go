@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -88,6 +91,10 @@ func TestMemory(t *testing.T) {
 	server.MustDo("CONFIG", "SET", "maxmemory", strconv.FormatInt(info("used_memory")/2, 10))
 	cure(t, server, examined(t, server.URL()).want(t, "memory", Error, "are used", "locks"))
 	examined(t, server.URL()).wantHealthy(t)
+
+	// Redis makes room, and refuses no lock.
+	server.MustDo("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", strconv.FormatInt(info("used_memory")*100/95, 10))
+	examined(t, server.URL()).want(t, "eviction", Error, "allkeys-lru")
 }
 
 func TestWrites(t *testing.T) {
@@ -181,6 +188,9 @@ func TestRights(t *testing.T) {
 			t.Error(out)
 		}
 	})
+	t.Run("the question that was refused is named", func(t *testing.T) {
+		examined(t, as(t, "~*", "&*", "+@all", "-script|load")).want(t, "clock", Unknown, "SCRIPT LOAD: NOPERM", "rights", "scripts", "latency", "locks")
+	})
 	t.Run("INFO without CONFIG", func(t *testing.T) {
 		r := examined(t, as(t, "~*", "&*", "+@all", "-config"))
 		for check, want := range map[string]Severity{"eviction": OK, "clients": OK, "persistence": Unknown, "timeouts": Unknown} {
@@ -255,7 +265,7 @@ func TestClients(t *testing.T) {
 func TestScriptsAreForgotten(t *testing.T) {
 	t.Parallel()
 	server := healthy(t)
-	stop := testkit.Every(t, 5*time.Millisecond, func() { // without a pause a busy machine does nothing else
+	stop := testkit.Every(t, 20*time.Millisecond, func() { // often enough for some sample, and seldom enough for a lock
 		if err := server.Do("SCRIPT", "FLUSH").Err(); err != nil {
 			t.Error(err)
 		}
@@ -356,6 +366,7 @@ func TestConnection(t *testing.T) {
 		"no password":        {"redis://" + server.Addr(), "NOAUTH"},
 		"a wrong password":   {"redis://:canary-7f3a@" + server.Addr(), "WRONGPASS"},
 		"no TLS there":       {"rediss://:secret@" + server.Addr(), "TLS"},
+		"sentinels with one": {"redis://" + server.Addr() + "?master_set=mymaster", "none for sentinels"},
 		"nobody listens":     {"redis://user:canary-7f3a@127.0.0.1:" + strconv.Itoa(redistest.FreePort(t)), "Else name another one with --redis"},
 		"no server behind":   {"redis://" + redistest.NewProxy(t, "127.0.0.1:1").Addr(), "hung up"},
 		"no sentinel":        {"redis://127.0.0.1:1?addr=127.0.0.1:2&master_set=mymaster", "refused"},
@@ -380,6 +391,36 @@ func TestTLS(t *testing.T) {
 	_, addr := ca.Serve(cert, append(slices.Clone(keeps), "--requirepass", "secret")...)
 	examined(t, "rediss://:secret@"+addr, "--cacert", ca.Args(cert)[1]).wantHealthy(t)
 	examined(t, "rediss://:secret@"+addr).want(t, "connection", Error, "authority", "locks", "cluster")
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// A report that cannot be written is a failure, whatever it says.
+func TestAReportThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // it forgets all locks in a restart: a warning
+	var complaints bytes.Buffer
+	c := Command()
+	exit := c.Execute(t.Context(), &cli.Env{Stdout: full{}, Stderr: &complaints}, []string{"--during", "10ms", server.URL()})
+	if exit != cli.ExitFailed || !strings.Contains(complaints.String(), "the output is not complete: no space left") {
+		t.Errorf("exit %d: %s", exit, complaints.String())
+	}
+}
+
+// Who ends doctor is told why it ended.
+func TestDoctorIsEnded(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("interrupt signal received"))
+	var complaints bytes.Buffer
+	c := Command()
+	exit := c.Execute(ctx, &cli.Env{Stdout: io.Discard, Stderr: &complaints}, []string{redistest.Start(t).URL()})
+	if exit != cli.ExitFailed || complaints.String() != "wheellock doctor: interrupt signal received\n" {
+		t.Errorf("exit %d: %s", exit, complaints.String())
+	}
 }
 
 func TestUsage(t *testing.T) {

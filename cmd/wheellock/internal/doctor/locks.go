@@ -17,8 +17,16 @@ var errUnfound = errors.New("no server was found")
 
 // locks opens an engine, and takes and frees a lock of each kind. A mutex works without the right to the key of its line, so that is looked for.
 func locks(d *deployment) ([]Finding, error) {
-	if len(d.nodes) == 0 {
+	at := slices.IndexFunc(d.nodes, func(n *node) bool {
+		_, served := n.name()
+		return served
+	})
+	if at < 0 {
 		return nil, errUnfound
+	}
+	name := func() string {
+		name, _ := d.nodes[at].name()
+		return name
 	}
 	if slices.ContainsFunc(d.nodes, func(n *node) bool { return n.unfit }) {
 		return nil, errors.New("the engine does not open without the commands that are missing")
@@ -32,7 +40,6 @@ func locks(d *deployment) ([]Finding, error) {
 		return found(Error, "the engine does not open: "+redisflags.Explain(err), "No lock can be taken."), nil
 	}
 	defer e.Close()
-	name := d.nodes[0].name
 	for _, lock := range []engine.Locker{e.Mutex(name()), e.FencedMutex(name()), e.RWMutex(name()).Writer(), e.RWMutex(name()).Reader(), e.FairMutex(name())} {
 		hold, err := lock.TryLock(ctx)
 		if err == nil {
@@ -48,7 +55,7 @@ func locks(d *deployment) ([]Finding, error) {
 			return d.refused(err), nil
 		}
 	}
-	if message, _ := rediserr.Said(d.nodes[0].do("ZCARD", scripts.LineKey(name())).Error()); strings.HasPrefix(message, "NOPERM") {
+	if message, _ := rediserr.Said(d.nodes[at].do("ZCARD", scripts.LineKey(name())).Error()); strings.HasPrefix(message, "NOPERM") {
 		return found(Warning, "this user may not use the line for a mutex, such as "+scripts.LineKey(d.prefix+"stock:7")+": "+message,
 			"Engines that wait for a mutex have no places in line: each release wakes them all, and is sent twice.", d.patterns()), nil
 	}

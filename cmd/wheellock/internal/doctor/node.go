@@ -54,7 +54,7 @@ func gone(err error) bool {
 // failed notes why a question was not answered.
 func (n *node) failed(question string, err error) {
 	if err != nil && n.err == nil {
-		n.err = fmt.Errorf("%s: %w", question, err)
+		n.err = errors.New(question + ": " + rediserr.Text(err))
 	}
 }
 

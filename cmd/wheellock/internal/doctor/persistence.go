@@ -16,7 +16,7 @@ func persistence(n *node) []Finding {
 	}
 	if snapshots := n.config("save"); snapshots != "" {
 		return found(Warning, "there is no AOF, only snapshots (save "+snapshots+")",
-			"A restart forgets all locks since the last snapshot. "+harm, set("appendonly", "yes"), always)
+			"A crash forgets all locks since the last snapshot. "+harm, set("appendonly", "yes"), always)
 	}
 	return found(Warning, "there is neither AOF nor snapshots", "A restart forgets all locks. "+harm, set("appendonly", "yes"), always)
 }

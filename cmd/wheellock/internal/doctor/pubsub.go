@@ -19,7 +19,11 @@ const publishScript = "return redis.call(ARGV[1], ARGV[2], ARGV[3])"
 
 // pubsub listens on one connection and publishes on another, as a waiter and a holder do. A waiter has an inbox beside the lock's channel.
 func pubsub(n *node) []Finding {
-	publish, name := n.publish(), n.name()
+	publish := n.publish()
+	name, served := n.name()
+	if !served {
+		return fine("this server has no hash slot of names that begin with " + n.prefix)
+	}
 	inbox := scripts.Inbox(scripts.LockChannel(name), "00000000-0000-8000-8000-000000000000")
 	heard, stop, err := n.listen(publish, scripts.LockChannel(name), inbox)
 	if err != nil && n.prefix != "" && strings.HasPrefix(err.Error(), "NOPERM") {
@@ -72,13 +76,18 @@ func (n *node) listen(publish string, channels ...string) (heard chan error, sto
 	return heard, stop, err
 }
 
-// name is a name that nobody uses. In a cluster this server serves its hash slot.
-func (n *node) name() string {
-	for {
-		name := n.prefix + "wheellock:doctor:" + rand.Text()
+// mostNames is how many names are tried: a server may have one hash slot of 16,384.
+const mostNames = 1 << 18
+
+// name is a name that nobody uses. In a cluster this server serves its hash slot; false: it serves that of no name with the prefix, which
+// has braces.
+func (n *node) name() (name string, served bool) {
+	for range mostNames {
+		name := n.prefix + "wheellock-doctor:" + rand.Text()
 		slot := scripts.HashSlot(name)
 		if !n.isCluster() || slices.ContainsFunc(n.served.Ranges, func(r topology.Range) bool { return r.Addr == n.addr && r.First <= slot && slot <= r.Last }) {
-			return name
+			return name, true
 		}
 	}
+	return "", false
 }

@@ -7,11 +7,16 @@ import (
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 )
 
-// replicas judges what a master does without its replicas.
+// replicas judges what a master does without its replicas, and whether a replica has what its master has.
 func replicas(n *node) []Finding {
-	if n.text("role") == "slave" {
+	switch slave := n.text("role") == "slave"; {
+	case slave && n.replica:
+		return link(n)
+	case slave:
 		return found(Error, "this is a replica of "+n.text("master_host")+":"+n.text("master_port"), "A replica takes no writes: no lock can be taken here.",
 			"name the master in the URL, or the sentinels with master_set=, or nodes of the cluster")
+	case n.replica: // a master without hash slots, or one that has just taken over
+		return nil
 	}
 	connected, needed := n.number("connected_slaves"), n.configured("min-replicas-to-write")
 	lag := time.Duration(n.configured("min-replicas-max-lag")) * time.Second
@@ -28,4 +33,14 @@ func replicas(n *node) []Finding {
 			"A master that is cut off grants locks for longer than a lease, while a replica has become the master: two holders.", shorter)
 	}
 	return fine(fmt.Sprintf("%d connected", connected))
+}
+
+// link judges the link of a replica to its master.
+func link(n *node) []Finding {
+	state := n.text("master_link_status")
+	if state == "up" {
+		return nil
+	}
+	return found(Warning, "its link to the master is "+state, "It lacks the newest locks. If it takes over, other callers get them while their holders still work.",
+		"look into the log of this server: the network, masterauth, masteruser")
 }

@@ -17,7 +17,8 @@ func rights(n *node) (all []Finding) {
 	ctx, stop := context.WithTimeout(n.ctx, askTime)
 	defer stop()
 	missing, err := (&redisconn.Rights{Client: n.client, Key: "wheellock:probe:" + rand.Text(), UUID: rand.Text(), Publish: n.publish(), Cluster: n.isCluster()}).Find(ctx)
-	if n.failed("EVAL", err); err != nil {
+	if err != nil {
+		n.err = err
 		return nil
 	}
 	var f findings

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
@@ -25,14 +26,16 @@ func (n *node) samples() []sample {
 	if n.seen == nil && n.unseen == nil {
 		n.unseen = n.sample()
 	}
-	n.failed("TIME", n.unseen)
+	if n.err == nil {
+		n.err = n.unseen
+	}
 	return n.seen
 }
 
 func (n *node) sample() error {
 	digest, err := n.do("SCRIPT", "LOAD", sampleScript).ToString()
 	if err != nil {
-		return err
+		return fmt.Errorf("SCRIPT LOAD: %w", err)
 	}
 	start := time.Now()
 	n.wall = time.Duration(start.UnixNano())
@@ -41,7 +44,7 @@ func (n *node) sample() error {
 	for len(n.seen) == 0 || time.Since(start) < n.during {
 		s, err := n.roundTrip(start, digest)
 		if err != nil {
-			return err
+			return fmt.Errorf("TIME: %w", err)
 		}
 		n.seen = append(n.seen, s)
 		select {

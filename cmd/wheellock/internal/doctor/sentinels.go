@@ -33,7 +33,7 @@ func sentinels(d *deployment) (_ []Finding, err error) {
 			err = errors.Join(err, fmt.Errorf("sentinel %s: %w", addr, unsaid))
 			continue
 		case unsaid != nil && !gone(unsaid):
-			f.add(Warning, "sentinel "+addr+": "+unsaid.Error(), "It agrees to no failover of this master.", "have it monitor "+name+", or correct master_set in the URL")
+			f.add(Warning, "sentinel "+addr+": "+unsaid.Error(), "It agrees to no failover of this master.", "have it monitor "+name+", or correct the URL: master_set, or an addr that is no sentinel")
 			continue
 		case unsaid != nil:
 			f.add(Warning, "sentinel "+addr+": "+unsaid.Error(), "One less is left to agree to a failover.", "start it, or name another in the URL")

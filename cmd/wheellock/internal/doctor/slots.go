@@ -10,7 +10,7 @@ import (
 // slots judges whether what looks like a single server is a cluster, and whether a node of a cluster takes names of many hash slots in one
 // call.
 func slots(n *node) []Finding {
-	name := n.prefix + "wheellock:doctor:"
+	name := n.prefix + "wheellock-doctor:"
 	if n.isCluster() {
 		return n.wide(name)
 	}

@@ -28,6 +28,7 @@ func TestCluster(t *testing.T) {
 	url := "redis://" + cluster.Nodes[0].Addr()
 	r := examined(t, url)
 	r.wantHealthy(t)
+	examined(t, url, "--prefix", "{app}:").wantHealthy(t) // all names are in one hash slot
 	if len(r.find("version")) != 6 || len(r.find("pubsub")) != 3 {
 		t.Errorf("%d servers and %d masters were looked at", len(r.find("version")), len(r.find("pubsub")))
 	}
@@ -40,7 +41,33 @@ func TestCluster(t *testing.T) {
 	examined(t, url).wantHealthy(t)
 	listener.Do("SUBSCRIBE", scripts.RWChannel("prices"))
 	examined(t, url).want(t, "channels", Note, "such as \"redisson_rwlock:{prices}\"")
+	many := []string{"SUBSCRIBE"} // more than a reply may have
+	for i := range 1 << 16 {
+		many = append(many, scripts.LockChannel(strconv.Itoa(i)))
+	}
+	listener.Do(many...) // its answer is that to an earlier command
+	redistest.Await(t, "all channels", func() bool {
+		return cluster.Nodes[4].MustDo("PUBSUB", "NUMSUB", scripts.LockChannel("65535")).Items[1].Int == 1
+	})
+	examined(t, url).want(t, "channels", Note, "such as \"redisson_lock__channel:{")
 	listener.Close()
+
+	// A replica that may not take over does not fail.
+	mayTakeOver := func(may bool) {
+		cluster.Nodes[3].MustDo("CONFIG", "SET", "cluster-replica-no-failover", map[bool]string{true: "no", false: "yes"}[may])
+		redistest.Await(t, "all to hear of it", func() bool {
+			return !slices.ContainsFunc(cluster.Nodes, func(n *redistest.Server) bool {
+				return strings.Contains(n.MustDo("CLUSTER", "NODES").Text, "nofailover") == may
+			})
+		})
+	}
+	mayTakeOver(false)
+	r = examined(t, url)
+	r.want(t, "cluster", Warning, "has no replica that can take over")
+	if found := r.find("cluster"); len(found) != 1 {
+		t.Errorf("the replica works: %+v", found)
+	}
+	mayTakeOver(true)
 
 	// The replica of the last master ends: the cluster serves all hash slots, but would not without that master.
 	last := cluster.Nodes[len(cluster.Nodes)-1]
@@ -48,7 +75,7 @@ func TestCluster(t *testing.T) {
 	redistest.Await(t, "the replica to fail", func() bool {
 		return strings.Contains(cluster.Nodes[0].MustDo("CLUSTER", "NODES").Text, "slave,fail ")
 	})
-	for words, server := range map[string]string{"this node fails": last.Addr(), "has no replica that works": cluster.Nodes[2].Addr()} {
+	for words, server := range map[string]string{"this node fails": last.Addr(), "has no replica that can take over": cluster.Nodes[2].Addr()} {
 		if f := examined(t, url).want(t, "cluster", Warning, words, "connection", "replicas", "locks"); f.Server != server {
 			t.Errorf("%s: at %s, want %s", words, f.Server, server)
 		}
@@ -68,9 +95,7 @@ func TestCluster(t *testing.T) {
 // On Valkey 9.1 a script in which one command has keys of two hash slots makes every later one fail. Elsewhere it does nothing.
 func TestClusterInWhichEveryScriptFails(t *testing.T) {
 	t.Parallel()
-	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)))
-	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	node := aloneInItsCluster(t)
 	healthy := examined(t, node.URL())
 	if f := healthy.find("slots"); len(f) != 1 || f[0].Severity != OK {
 		t.Errorf("before: %+v", f)
@@ -79,7 +104,26 @@ func TestClusterInWhichEveryScriptFails(t *testing.T) {
 	if node.Do("EVAL", "return redis.call('PING')", "0").Err() == nil {
 		t.Skip("SKIPPED: this server goes on, and Valkey 9.1 would not. NOT PROVED: that a node on which every script fails is recognised.")
 	}
-	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "scripts", "clock", "latency")
+	examined(t, node.URL()).want(t, "slots", Error, "every script fails", "rights", "locks", "cluster", "pubsub", "channels", "scripts", "clock", "latency")
+}
+
+func aloneInItsCluster(t *testing.T) *redistest.Server {
+	t.Helper()
+	node := healthy(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)))
+	node.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "the cluster", func() bool { return strings.Contains(node.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	return node
+}
+
+// What a script was refused is told without what the server adds about the script.
+func TestClusterWhoseChannelsMayNotBeListed(t *testing.T) {
+	t.Parallel()
+	node := aloneInItsCluster(t)
+	node.MustDo("ACL", "SETUSER", "limited", "on", ">password", "~*", "&*", "+@all", "-pubsub|channels")
+	f := examined(t, "redis://limited:password@"+node.Addr()).want(t, "channels", Unknown, "PUBSUB CHANNELS: ", "cluster")
+	if strings.Contains(f.Found, "user_script") {
+		t.Error(f.Found)
+	}
 }
 
 func TestClusterWithoutShardedChannels(t *testing.T) {
@@ -120,6 +164,22 @@ func TestSentinels(t *testing.T) {
 	}
 	s.Nodes[1].MustDo("CONFIG", "SET", "maxmemory-policy", "noeviction")
 
+	// The replica may not log in at its master any more.
+	link := func(state string) {
+		redistest.Await(t, "the link to the master to be "+state, func() bool {
+			return strings.Contains(s.Nodes[1].MustDo("INFO").Text, "master_link_status:"+state)
+		})
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "masterauth", "wrong")
+	s.Nodes[1].MustDo("CLIENT", "KILL", "TYPE", "master")
+	link("down")
+	if f := examined(t, url).want(t, "replicas", Warning, "its link to the master is down", "locks"); f.Server != s.Nodes[1].Addr() {
+		t.Errorf("the replica is cut off, and not %s", f.Server)
+	}
+	s.Nodes[1].MustDo("CONFIG", "SET", "masterauth", "")
+	link("up")
+	redistest.Await(t, "the replica to count", func() bool { return strings.Contains(s.Nodes[0].MustDo("INFO").Text, "min_slaves_good_slaves:1") })
+
 	each("SET", redistest.MasterName, "quorum", "1")
 	f := examined(t, url).want(t, "sentinels", Note, "the quorum is 1")
 	each(strings.Fields(f.Set[0])[1:]...)
@@ -141,6 +201,11 @@ func TestSentinels(t *testing.T) {
 		return strings.Contains(f.Found, "know no replica") || strings.Contains(f.Found, "NOQUORUM")
 	}) {
 		t.Errorf("the sentinel that is alone with its master: %+v", found)
+	}
+
+	// A server stands among the sentinels.
+	if f := examined(t, url+"&addr="+other.Addr()).want(t, "sentinels", Warning, "unknown command 'SENTINEL'"); !strings.Contains(f.Set[0], "no sentinel") {
+		t.Errorf("what to do about a server that is no sentinel: %q", f.Set)
 	}
 
 	s.Sentinels[0].MustDo("SENTINEL", "SET", redistest.MasterName, "down-after-milliseconds", "1000")
@@ -167,7 +232,7 @@ func TestClusterWithoutReplicas(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
 	out, _, exit := doctor(t, "redis://"+cluster.Nodes[0].Addr(), "--during", "10ms")
-	if exit != 1 || strings.Count(out, "no replica that works") != 1 || !strings.Contains(out, "\nwarning: cluster at each of 3 servers\n") {
+	if exit != 1 || strings.Count(out, "no replica that can take over") != 1 || !strings.Contains(out, "\nwarning: cluster at each of 3 servers\n") {
 		t.Errorf("exit %d, want one warning about the replicas of three masters:\n%s", exit, out)
 	}
 }

@@ -25,7 +25,8 @@ terminal. It runs in a process group of its own, and ends before the lock does:
   KILL        when a tenth of the lease is left, a second at most
 
 Then the lock ends, and only then can anybody else have it. If somebody frees the
-lock by force the group gets TERM at once, and KILL as much later. What leaves
+lock by force the group gets TERM at once, or at the next renewal if wheellock may
+not use CLIENT TRACKING or the server has no RESP3, and KILL as much later. What leaves
 the process group is not ended, nor what COMMAND leaves running when it ends. If wheellock itself is killed, on Linux the
 command is killed with it; elsewhere, and whatever the command started, goes on,
 and the lock ends one lease later at most. A process that was stopped, or hangs in

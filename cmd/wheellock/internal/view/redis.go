@@ -239,13 +239,18 @@ const (
 	inbox = ":wheellock:" + uuids
 )
 
-// waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held.
-func (r *redis) waitedFor(ctx context.Context, pattern string) []string {
+// waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held. They
+// are not all if this user may not ask, or if they are more than a reply may have.
+func (r *redis) waitedFor(ctx context.Context, pattern string) (found []string, all bool) {
 	names := make(map[string]bool)
+	all = true
 	ask := func(node rueidis.Client, before, after string) { // the pattern stands between: scripts.PrefixName
 		for _, list := range []string{"CHANNELS", "SHARDCHANNELS"} { // the second is an error where there are no sharded channels
 			for _, behind := range []string{after, after + place, after + inbox} {
-				channels, _ := node.Do(ctx, node.B().Arbitrary("PUBSUB", list).Args(before+pattern+behind).Build()).AsStrSlice()
+				channels, err := node.Do(ctx, node.B().Arbitrary("PUBSUB", list).Args(before+pattern+behind).Build()).AsStrSlice()
+				if _, said := rediserr.Said(err); err != nil && (list == "CHANNELS" || !said) {
+					all = false
+				}
 				for _, channel := range channels {
 					name := strings.TrimPrefix(ofOne.ReplaceAllString(channel, ""), before)
 					names[strings.TrimSuffix(name, after)] = true
@@ -259,7 +264,7 @@ func (r *redis) waitedFor(ctx context.Context, pattern string) []string {
 			ask(node, prefix, "")
 		}
 	}
-	return slices.Collect(maps.Keys(names))
+	return slices.Collect(maps.Keys(names)), all
 }
 
 // ofOne is what place and inbox are in the name of a channel.

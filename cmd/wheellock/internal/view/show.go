@@ -83,7 +83,7 @@ func (s *show) lookAgain(ctx context.Context, r *redis, before *Lock) (*Lock, er
 	select {
 	case <-time.After(s.again):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	l, err := r.inspect(ctx, before.Name)
 	if err != nil || len(l.Owners) == 0 {

@@ -59,6 +59,7 @@ type top struct {
 	looks   int
 	took    time.Duration // of the last look
 	more    bool          // there are more names than are followed
+	first   bool          // those that are waited for are among those that are followed
 	changes int64
 }
 
@@ -146,7 +147,9 @@ func (t *top) look(ctx context.Context, r *redis) error {
 			t.take(l)
 		}
 	}
-	for names := range slices.Chunk(r.waitedFor(ctx, t.pattern), perScan) {
+	var waitedFor []string
+	waitedFor, t.first = r.waitedFor(ctx, t.pattern)
+	for names := range slices.Chunk(waitedFor, perScan) {
 		locks, err := r.holding(ctx, names)
 		if err != nil {
 			return err
@@ -233,7 +236,7 @@ func (t *top) show(env *cli.Env, place string) {
 	waiting := &sum // nil: not known
 	for _, h := range all {
 		sum += h.waits()
-		if h.Waiting == nil {
+		if h.Waiting == nil || t.more && !t.first {
 			waiting = nil
 		}
 	}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// quorumQueues are the calls for an engine's QuorumLocks by name, in their order. The first has the turn: it may ask the servers, and then
+// hold the lock.
+type quorumQueues struct {
+	mu     sync.Mutex
+	queues map[string][]*compositeCall
+	wanted map[string]wish // names that others wanted
+	swept  time.Time       // when those were forgotten whose time was over
+}
+
+// wish is that others wanted a name.
+type wish struct {
+	until time.Time // they may want it again
+	place int       // the first server that said so
+}
+
+// wantedFor is how long others may come again for a name that was refused. Who asks for it meanwhile waits in line at once: otherwise the
+// process that has just unlocked would have the majority again before the first in line has asked for it.
+const wantedFor = time.Second
+
+// want notes that the server at place has a name for others.
+func (q *quorumQueues) want(name string, place int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	if now.Sub(q.swept) >= wantedFor { // seldom enough, however many names are wanted
+		maps.DeleteFunc(q.wanted, func(_ string, w wish) bool { return now.After(w.until) })
+		q.swept = now
+	}
+	q.wanted[name] = wish{now.Add(wantedFor), place}
+}
+
+// isWanted reports whether others have wanted a name of late, and in the line of which server they wait.
+func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	w := q.wanted[name]
+	return w.place, time.Now().Before(w.until)
+}
+
+// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join, nor does one more than
+// may wait.
+func (q *quorumQueues) enter(c *compositeCall) (before int, full bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[c.lock.name]
+	before = len(queue)
+	full = !c.once && before > c.lock.e.opts.MaxWaitersPerName
+	if before == 0 || !c.once && !full {
+		q.queues[c.lock.name] = append(queue, c)
+	}
+	return before, full
+}
+
+// leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
+func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.queues[c.lock.name]
+	i := slices.Index(queue, c)
+	if i < 0 || waiting && i == 0 {
+		return false
+	}
+	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
+		delete(q.queues, c.lock.name)
+		return true
+	}
+	q.queues[c.lock.name] = queue
+	if i == 0 {
+		go queue[0].takeTurn()
+	}
+	return true
+}
+
+// askInTurn asks the servers of a QuorumLock when its turn has come.
+func (c *compositeCall) askInTurn() {
+	switch before, full := c.lock.e.quorums.enter(c); {
+	case full:
+		c.settle(nil, c.lock.failed(ErrOverloaded))
+	case before == 0:
+		go c.takeTurn()
+	case c.once:
+		c.settle(nil, c.lock.hasTurn())
+	default:
+		context.AfterFunc(c.asking, func() {
+			if c.lock.e.quorums.leave(c, true) {
+				c.last = c.lock.hasTurn()
+				c.settle(nil, c.over())
+			}
+		})
+	}
+}
+
+// hasTurn is the error for a call while another one has the turn.
+func (s *several) hasTurn() error { return &HeldError{Name: s.name, TTL: -1} }
+
+// takeTurn asks the servers for the call that has the turn, until it is answered. That costs a goroutine for each name that is waited for.
+func (c *compositeCall) takeTurn() {
+	place, wanted := c.lock.e.quorums.isWanted(c.lock.name)
+	wanted = wanted && place < len(c.lock.members) // a lock of that name on more servers may have wanted it
+	for {
+		var h *Hold
+		var err error
+		inLine := wanted && !c.once
+		if inLine {
+			h, place, err = c.waitInLine(place)
+		} else {
+			h, place, err = c.askServers(nil)
+		}
+		if err == nil || c.once {
+			c.settle(h, err)
+			return
+		}
+		if !c.goesOn(err) {
+			return
+		}
+		if wanted = errors.Is(err, ErrHeld); wanted {
+			c.lock.e.quorums.want(c.lock.name, place)
+		}
+		if inLine || !wanted {
+			pause, stop := c.backOff(err)
+			<-pause.Done()
+			stop()
+		}
+	}
+}
+
+// passTurn lets the next call of this process ask when h has ended; nil: now.
+func (c *compositeCall) passTurn(h *Hold) {
+	if h == nil {
+		c.lock.e.quorums.leave(c, false)
+		return
+	}
+	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
+}
