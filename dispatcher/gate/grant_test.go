@@ -48,8 +48,3 @@ func TestGrant(t *testing.T) {
 		c.wantAnswer(Granted)
 	})
 }
-
-// wantHeldBack says that the Unlock waits for the answer to its release.
-func (c *caller) wantHeldBack() {
-	c.from.world.want(len(c.released.heard) == 0, "Unlock to wait for Redis; heard %+v", c.released.heard)
-}

@@ -14,7 +14,7 @@ type Sequencer struct {
 	unsure Time    // when the call was first sent without getting an answer; 0: it never was
 	denied Time    // when the call was first refused, for a reason that may pass; 0: it never was
 	callAt Time    // when the call, or the next change, may be sent
-	turn   turn    // whose turn the last call was
+	turn   uint8   // of sequencerTurns: the last call was its
 
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
@@ -87,36 +87,38 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 	if s.call.Op != None {
 		return
 	}
-	for range lastTurn {
-		s.turn = s.turn%lastTurn + 1
-		if s.sendTurn(now, fx) {
+	for range sequencerTurns {
+		s.turn = (s.turn + 1) % uint8(len(sequencerTurns))
+		if sequencerTurns[s.turn](s, now, fx) {
 			return
 		}
 	}
 }
 
-// turn is what a call is for. They take turns: renewals without end, or changes without end, must not keep callers from changes, or from asking.
-type turn uint8
+// sequencerTurns send the next call of their sort, if one is due. They take turns: renewals without end, or changes without end, must not keep callers
+// from changes, or from asking.
+var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange}
 
-const (
-	renewals turn = iota + 1
-	ofChanges
-	ofWaiters
-	lastTurn = ofWaiters
-)
-
-// sendTurn sends what is due of the turn. False: nothing is.
-func (s *Sequencer) sendTurn(now Time, fx *Effects) bool {
-	switch s.turn {
-	case renewals:
-		c, due := s.ownChange(now)
-		if due {
-			s.changes.queue = append([]Change{c}, s.changes.queue...)
-		}
-		return due && s.sendChange(now, fx)
-	case ofChanges:
-		return s.changes.queue != nil && s.sendChange(now, fx)
+// sendOwnChange sends a change that no caller asked for.
+func (s *Sequencer) sendOwnChange(now Time, fx *Effects) bool {
+	c, due := s.ownChange(now)
+	if due {
+		s.changes.queue = append([]Change{c}, s.changes.queue...)
 	}
+	return due && s.sendChange(now, fx)
+}
+
+// sendChange sends the next change.
+func (s *Sequencer) sendChange(now Time, fx *Effects) bool {
+	due := s.changes.queue != nil && now >= s.callAt
+	if due {
+		s.sendNew(s.changes.next(), fx)
+	}
+	return due
+}
+
+// sendQuestion sends the question for the waiters, or gives up our place.
+func (s *Sequencer) sendQuestion(now Time, fx *Effects) bool {
 	switch {
 	case s.changes.queue != nil && now < s.callAt:
 		return false
@@ -134,15 +136,6 @@ func (s *Sequencer) sendTurn(now Time, fx *Effects) bool {
 	s.cfg.Stats.Attempts.Inc()
 	s.sendNew(s.question(false), fx)
 	return true
-}
-
-// sendChange sends the next change if it may leave.
-func (s *Sequencer) sendChange(now Time, fx *Effects) bool {
-	due := now >= s.callAt
-	if due {
-		s.sendNew(s.changes.next(), fx)
-	}
-	return due
 }
 
 // ownChange is a change that no caller asked for, if one is due.
