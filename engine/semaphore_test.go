@@ -193,6 +193,17 @@ func TestSemaphoreWaiters(t *testing.T) {
 			b.Errorf("woken after %v, want at once", took)
 		}
 	}))
+	t.Run("give up when their wait is over", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("pool")
+		b.setPermits(s, 1)
+		began := time.Now()
+		err := s.Acquire(b.Context(), 2, engine.WithWait(time.Second))
+		b.wantIs("the error", err, engine.ErrWaitTimeout, engine.ErrHeld)
+		if took := time.Since(began); took < time.Second || took > 1100*time.Millisecond {
+			b.Errorf("gave up after %v, want 1s", took)
+		}
+		b.permits(s, 1)
+	}))
 	t.Run("that go away let those behind them in", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		b.setPermits(s, 1)
@@ -202,6 +213,13 @@ func TestSemaphoreWaiters(t *testing.T) {
 		if !settled(small) {
 			b.Error("the one behind still waits")
 		}
+	}))
+	t.Run("are turned away by Close", spec(engine.Options{}, func(b *bubble) {
+		f := b.Semaphore("pool").AcquireAsync(b.Context(), 1)
+		synctest.Wait()
+		b.Close()
+		_, err := f.Wait(b.Context())
+		b.wantIs("the error", err, engine.ErrClosed)
 	}))
 }
 

@@ -108,6 +108,17 @@ func TestSpecFairMutex(t *testing.T) {
 		b.unlock(other.wantGrantedNow())
 		b.wantKeys()
 	}))
+	t.Run("gives up after WithWait, and leaves the queue", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.FairMutex("stock:7"))
+		since := time.Now()
+		_, err := b.another(engine.Options{}).FairMutex("stock:7").Lock(b.Context(), engine.WithWait(3*time.Second))
+		b.wantIs("Lock", err, engine.ErrWaitTimeout, engine.ErrHeld)
+		if took := time.Since(since); took < 3*time.Second || took > 3*time.Second+25*time.Millisecond {
+			t.Errorf("gave up after %v, want 3s", took)
+		}
+		b.wantKeys("stock:7")
+		b.unlock(h)
+	}))
 	t.Run("passes on a fixed lease that has run out", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.FairMutex("stock:7"), engine.WithLease(10*time.Second))
 		w := b.queue(b.another(engine.Options{}).FairMutex("stock:7"))
@@ -169,6 +180,16 @@ func TestSpecFairMutex(t *testing.T) {
 		b.unlock(second.wantGrantedNow())
 		time.Sleep(3 * time.Second)
 		b.wantKeys()
+	}))
+	t.Run("ends its waits with its engine, and leaves the queue", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.FairMutex("stock:7"))
+		other := b.another(engine.Options{})
+		w := b.queue(other.FairMutex("stock:7"))
+		other.Close()
+		<-w.answered
+		b.wantIs("Lock", w.err, engine.ErrClosed)
+		b.wantKeys("stock:7")
+		b.unlock(h)
 	}))
 	t.Run("asks seldom while it waits", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.FairMutex("stock:7"))

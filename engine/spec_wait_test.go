@@ -32,6 +32,17 @@ func TestSpecWithWait(t *testing.T) {
 		b.wantIsNot("Lock", err, engine.ErrUnavailable)
 		b.wantHeld(h)
 	}))
+	t.Run("gives up, ErrHeld too, when another process has the lock", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.another(engine.Options{}).Mutex("stock:7"))
+		since := time.Now()
+		_, err := b.Mutex("stock:7").Lock(b.Context(), engine.WithWait(3*time.Second))
+		givesUp(b, err, since)
+		b.wantIs("Lock", err, engine.ErrHeld)
+		b.wantIsNot("Lock", err, engine.ErrUnavailable)
+		b.unlock(h)
+		time.Sleep(time.Minute)
+		b.wantKeys()
+	}))
 	t.Run("gives up, ErrUnavailable too, when Redis is down", spec(engine.Options{}, func(b *bubble) {
 		b.goDown()
 		since := time.Now()
@@ -80,6 +91,12 @@ func TestSpecWithWait(t *testing.T) {
 			b.unlock(w.wantGrantedNow())
 		}
 	}))
+	t.Run("gives up asynchronously, too", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.Mutex("stock:7"))
+		since := time.Now()
+		_, err := b.Mutex("stock:7").LockAsync(b.Context(), engine.WithWait(3*time.Second)).Wait(b.Context())
+		givesUp(b, err, since)
+	}))
 	t.Run("does nothing to a lock that came in time", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		w := b.queue(b.Mutex("stock:7"), engine.WithWait(3*time.Second))
@@ -115,6 +132,16 @@ func TestSpecWithWait(t *testing.T) {
 
 func TestSpecTryLock(t *testing.T) {
 	t.Parallel()
+	t.Run("takes a free lock", spec(engine.Options{}, func(b *bubble) {
+		h, err := b.Mutex("stock:7").TryLock(b.Context())
+		if err != nil {
+			b.Fatalf("TryLock: %v", err)
+		}
+		time.Sleep(5 * time.Minute)
+		b.wantHeld(h)
+		b.unlock(h)
+		b.wantKeys()
+	}))
 	t.Run("tells name and TTL of a lock that another process has", spec(engine.Options{}, func(b *bubble) {
 		b.lock(b.another(engine.Options{}).Mutex("stock:7"), engine.WithLease(time.Minute))
 		time.Sleep(20 * time.Second)
@@ -132,6 +159,15 @@ func TestSpecTryLock(t *testing.T) {
 		var held *engine.HeldError
 		if !errors.As(err, &held) || held.Name != "stock:7" || held.TTL != time.Until(h.Deadline()) {
 			b.Errorf("TryLock: %+v, want a HeldError for stock:7 with %v", err, time.Until(h.Deadline()))
+		}
+	}))
+	t.Run("does not wait", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.another(engine.Options{}).Mutex("stock:7"))
+		since := time.Now()
+		b.Mutex("stock:7").TryLock(b.Context())
+		b.Mutex("stock:7").TryLockAsync(b.Context()).Wait(b.Context())
+		if took := time.Since(since); took != 0 {
+			b.Errorf("it took %v", took)
 		}
 	}))
 	t.Run("invariant: trylock-takes-no-handoff: while a local hold lives it is ErrHeld at once, without asking", spec(engine.Options{}, func(b *bubble) {
