@@ -116,7 +116,7 @@ func (c *client) leak() {
 		if err != nil {
 			return // there are enough others
 		}
-		name, kept := fmt.Sprintf("leaked:%d:%d", c.Number, c.number()), strings.Repeat("x", 256<<10)
+		name, kept := fmt.Sprintf("leaked:%d:%d", c.Number, c.number()), strings.Repeat("x", 512<<10)
 		// The command is short: what a long one takes of Redis' buffers comes back after two seconds.
 		_, _ = fmt.Fprintf(conn, "HELLO 3\r\nSETRANGE %s 65536 x\r\nSUBSCRIBE %[1]s\r\n", name)
 		answers := bufio.NewScanner(conn)
