@@ -131,7 +131,8 @@ func (c *Cluster) AwaitOK() {
 }
 
 // Failover has a replica take over from its master in good order, and returns once every node knows. Redis gives such an
-// order up after 5 s; it is then given again.
+// order up after 5 s; it is then given again. It is given when no node takes the replica for a master any more, as it may have been a moment ago:
+// else the first election fails, and a second one follows within the 5 s although the master has gone on, so that writes are lost.
 func (c *Cluster) Failover(replica *Server) {
 	c.tb.Helper()
 	var ordered time.Time
@@ -139,13 +140,18 @@ func (c *Cluster) Failover(replica *Server) {
 		if readView(replica.Do("CLUSTER", "NODES").Text).self.master {
 			return true
 		}
-		if time.Since(ordered) > 6*time.Second {
+		if time.Since(ordered) > 6*time.Second && !slices.ContainsFunc(c.Nodes, func(n *Server) bool { return n.alive() && c.takesForMaster(n, replica) }) {
 			replica.Do("CLUSTER", "FAILOVER") // refused while it has no link to its master
 			ordered = time.Now()
 		}
 		return false
 	})
 	c.AwaitOK()
+}
+
+// takesForMaster reports whether a node says that another is a master.
+func (c *Cluster) takesForMaster(node, other *Server) bool {
+	return slices.ContainsFunc(readView(node.Do("CLUSTER", "NODES").Text).every, func(m member) bool { return m.id == c.ids[other] && m.master })
 }
 
 // Addrs are the addresses of all nodes.
