@@ -149,7 +149,8 @@ func TestWaitersOfOthersGetTheirShare(t *testing.T) {
 					c.begin(r.threads...)
 					c.run(2 * time.Second)
 					c.wantShares(t, p, callers, r.threads)
-					if c.drawn > 300*time.Millisecond {
+					// Longer than 300 ms if the name happened to be free after each pause: then nobody was met, and a turn is a long one.
+					if c.drawn > longestTurn+pollWindow {
 						t.Errorf("none of them got in for %v", c.drawn)
 					}
 				})
