@@ -2,8 +2,6 @@
 
 GO ?= go
 export GO
-# Clones of one machine share what is compiled: otherwise each package has its folder inside.
-export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Tools have a modfile of their own: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Modules of their own inside the repository, the one whose tests wait longest first.
