@@ -96,8 +96,10 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 }
 
 // sequencerTurns send the next call of their sort, if one is due. They take turns: renewals without end, or changes without end, must not keep callers
-// from changes, or from asking.
-var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange}
+// from changes, or from asking. Changes have two in a row: what comes while one is on its way is then in the question that follows.
+var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){
+	(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange, (*Sequencer).sendChange,
+}
 
 // sendOwnChange sends a change that no caller asked for.
 func (s *Sequencer) sendOwnChange(now Time, fx *Effects) bool {

@@ -19,9 +19,11 @@ func TestSequencerScenes(t *testing.T) {
 			y changes give 1
 			answer 0                         -> give 2 n 2; subscribe redisson_sc:{stock}:wheellock:u
 			z changes give 1
-			answer 0                         -> x ok: granted; y ok: granted; take 3 2x1,
+			answer 0                         -> x ok: granted; y ok: granted; give 3 n 1
 			x changes give 1
-			answer 2                         -> a: granted; give 4 n 2`,
+			answer 0                         -> z ok: granted; take 4 2x1,
+			y changes give 1
+			answer 2                         -> a: granted; give 5 n 2`,
 		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 1                         -> x ok: granted 1; take 4 5x1, n 5
