@@ -11,8 +11,8 @@ const waitsForOthers = `
 			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s`
 
-// A has waited beside others who listen, has had the lock, and releases it. B waits.
-const leftToOthers = `
+// A has waited beside others who listen, and has the lock.
+const hasBesideOthers = `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -21,7 +21,10 @@ const leftToOthers = `
 			subscribed                       -> acquire in line 3 1s n -1
 			answer held 1s
 			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
+			answer 1                         -> a: granted until 990ms`
+
+// A releases it. B waits.
+const leftToOthers = hasBesideOthers + `
 			b locks
 			a unlocks                        -> release 4`
 
@@ -786,16 +789,7 @@ func TestMutexScenes(t *testing.T) {
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
-		"a message while nobody waits does not end a yield": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n -1
-			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n -1
-			answer held 1s
-			message                          -> acquire in line 4 1s n -1
-			answer 1                         -> a: granted until 990ms
+		"a message while nobody waits does not end a yield": hasBesideOthers + `
 			a unlocks                        -> release 4
 			message 1 9
 			b locks

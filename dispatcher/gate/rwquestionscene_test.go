@@ -25,12 +25,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			stall 4s
 			after 1ms                        -> (0s) release read 2`,
 		"readers beside listeners sleep no longer than the poll cap": `
-			poll-cap 100ms
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+			poll-cap 100ms` + readersOfTwoTurns + `
 			after 20ms
 			c locks                          -> confirm read 2 1s
 			answer waiting 2 0               -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -43,12 +38,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			a unlocks
 			answer 1                         -> b ok: granted until 4.95s; downgrade 1 5.002s`,
 		"readers beside places in line": `
-			poll-cap 100ms
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+			poll-cap 100ms` + readersOfTwoTurns + `
 			after 20ms
 			c locks                          -> confirm read 2 1s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
