@@ -2,9 +2,9 @@ package driver
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -15,21 +15,9 @@ var Brief = []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}
 // Jar returns where .ci/redisson-jar has the driver of Redisson, or the jars of a version of Redisson. It builds or fetches them if
 // need be, which takes a JDK, Maven and, the first time, Maven Central.
 func Jar(version ...string) (string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	build := filepath.Join(".ci", "redisson-jar")
-	for {
-		if _, err := os.Stat(filepath.Join(root, build)); err == nil {
-			break
-		}
-		if root == filepath.Dir(root) {
-			return "", fmt.Errorf("no %s above", build)
-		}
-		root = filepath.Dir(root)
-	}
-	script := exec.Command(filepath.Join(root, build), version...)
+	_, here, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
+	script := exec.Command(filepath.Join(root, ".ci", "redisson-jar"), version...)
 	var said strings.Builder
 	script.Stderr = &said
 	path, err := script.Output()
