@@ -25,7 +25,7 @@ type Command struct {
 	Asking bool  // a node redirected it, for this one time, to a node that does not serve the name yet; the dispatcher's
 }
 
-// inLine reports whether a command is an acquire that gets a place in line if it is refused.
+// inLine reports whether an acquire gets a place in line if it is refused.
 func (c *Command) inLine() bool {
 	return c.Entry.Kind.InLine() && c.Args.Place().Code != 0
 }

@@ -28,7 +28,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 			l.pauseForWriters(now)
 		}
 		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // no release tells the waiters (joinsLine)
-			l.hinted()
+			l.askAgain()
 		}
 	default:
 		g.declined()

@@ -200,7 +200,7 @@ func (l *Lock) releaseOrphan(now Time, fx *Effects) {
 	}
 	l.send(o.op, o.id, 0, fx).Args = l.releaseArgs(now, o.inLine, o.id, o.owner)
 	r.releasing = true
-	l.again = l.contest.queue.head != nil
+	l.askAgain()
 }
 
 // How a lease without holds passes to the next waiter of this process, without a new acquire.

@@ -136,7 +136,7 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 				r.turns.othersEnd = now + othersTurn
 			}
 		}
-		l.hinted()
+		l.askAgain()
 	}
 	l.advance(now, fx)
 }

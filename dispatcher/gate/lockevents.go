@@ -143,15 +143,15 @@ func (l *Lock) freed(now Time, n int32) {
 	r.own = false
 	r.turns.noteMessage(now)
 	if (rw != nil || !have) && !r.waitsForInbox() {
-		l.hinted()
+		l.askAgain()
 	}
 	if have {
 		l.suspect(r.heedAt)
 	}
 }
 
-// hinted handles a message that the name may be free: the waiters ask again. If a question is on its way, its refusal leads to the next one.
-func (l *Lock) hinted() { l.again = l.contest.queue.head != nil }
+// askAgain makes the waiters ask, because the name may be free. If a question is on its way, its refusal leads to the next one.
+func (l *Lock) askAgain() { l.again = l.contest.queue.head != nil }
 
 // suspect makes Redis be asked whether our leases are there, at that time at the latest.
 func (l *Lock) suspect(at Time) {
@@ -189,11 +189,6 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	l.advance(now, fx)
 }
 
-// askAgain makes the waiters ask, unless a mutex is ours.
-func (l *Lock) askAgain() {
-	l.again = l.contest.queue.head != nil
-}
-
 // LinkUp handles the end of an outage: our leases are verified, and the waiters ask again.
 func (l *Lock) LinkUp(now Time, fx *Effects) {
 	l.endDue(now)
@@ -220,8 +215,8 @@ func (l *Lock) endPauses(now Time) {
 	}
 }
 
-// Force releases an owner; id is its number if it is one of this engine, else 0. If it has a lease of this process, its holds end first. If Redis has granted it and the answer is still on its
-// way, it is never granted here.
+// Force releases an owner; id is its number if it is one of this engine, else 0. If it has a lease of this process, its holds end first. If
+// Redis has granted it and the answer is still on its way, it is never granted here.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	l.endDue(now)
 	write := l.contest.rw == nil || strings.HasSuffix(owner, WriterSuffix)

@@ -61,7 +61,7 @@ func margin(lease time.Duration) time.Duration { return max(lease/100, 5*time.Mi
 // and the lock taken anew.
 const TokenBlock = 64
 
-// tokens are those that a lease has left.
+// tokens are those that a lease has left. The zero value is of a lock without fencing: one is always left.
 type tokens struct{ next, last int64 }
 
 func (t *tokens) any() bool { return t.next <= t.last }

@@ -211,7 +211,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "		tell(line, place, how, channel, PAUSE)\n", ""},
 	}},
 	{"a hint that is lost while a question is on its way", []edit{
-		{"dispatcher/gate/line.go", "		}\n		l.hinted()\n", "		}\n		if l.flight == None {\n			l.hinted()\n		}\n"},
+		{"dispatcher/gate/line.go", "		}\n		l.askAgain()\n", "		}\n		if l.flight == None {\n			l.askAgain()\n		}\n"},
 	}},
 	{"a token that the given hold does not get anew", []edit{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
