@@ -2,7 +2,7 @@ package gate
 
 import "testing"
 
-// A was granted after a question whose answer was lost, which may still arrive.
+// A was granted after a question without an answer, which may still arrive in Redis.
 const adoptedHold = `
 			a locks                          -> acquire 1 1s
 			lost

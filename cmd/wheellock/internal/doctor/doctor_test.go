@@ -410,7 +410,7 @@ func TestAReportThatIsNotWritten(t *testing.T) {
 	}
 }
 
-// Who ends doctor is told why it ended.
+// Doctor says which signal ended it.
 func TestDoctorIsEnded(t *testing.T) {
 	t.Parallel()
 	ctx, end := context.WithCancelCause(t.Context())
