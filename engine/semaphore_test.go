@@ -74,6 +74,15 @@ func TestSemaphorePermits(t *testing.T) {
 			b.permits(s, 0)
 		}
 	}))
+	t.Run("are not drained if they are fewer than an answer can say", spec(engine.Options{}, func(b *bubble) {
+		s := b.Semaphore("pool")
+		for range 5 {
+			b.wantNil("AddPermits", s.AddPermits(b.Context(), -1<<50))
+		}
+		_, err := s.Drain(b.Context())
+		b.wantIs("Drain", err, engine.ErrRefused)
+		b.permits(s, -5<<50)
+	}))
 	t.Run("that live for a time are gone then, whoever has them", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		for _, want := range []bool{true, false} {

@@ -63,6 +63,7 @@ local function change(key, held, receipt, line, id, n, there, taken, by, channel
 		return setOnce(key, receipt, line, id, there, by, channel)
 	elseif VERB == 'drain_permits' then
 		if not there then return note(receipt, id, 0) or 0 end
+		if n <= FAULT then return RANGE end -- no answer is so low
 		return once(receipt, id, n, function() return call('SET', key, '0') end)
 	elseif VERB == 'permit_set' then -- by counts the taken ones, too; it is the message, as Redisson's
 		local more = tonumber(by) - taken - n

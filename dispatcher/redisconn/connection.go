@@ -56,9 +56,8 @@ const (
 	Survey             // ask which node serves which hash slot
 )
 
-// rounds is how often a part of a batch is sent at most: as it is, after its script was loaded, one by one, without a line, and at
-// last with its script, in case somebody flushes the scripts all the time. The connection itself sends again what surely
-// did not run; the gates decide about everything else.
+// rounds is how often a part of a batch is sent at most: as it is, with its script, one by one, and without a line. The connection
+// itself sends again what surely did not run; the gates decide about everything else.
 const rounds = 4
 
 // surveyTime bounds one survey.
@@ -125,22 +124,22 @@ func (c *Connection) run() {
 // send carries the batch. No caller's context is passed on: a command that is sent runs to its end.
 func (c *Connection) send() {
 	c.calls = wire.Cut(c.calls[:0], c.Batch, c.cfg.Cluster, c.server.wide())
-	reload := false
-	for round := range rounds {
+	whole := false
+	for range rounds {
 		if len(c.calls) == 0 {
 			return
 		}
 		sent := c.cfg.Clock.Now()
 		stall.At("connection: clock read, nothing sent", c.cfg.UUID)
-		extra := c.prelude(reload)
-		c.encode(sent, round == rounds-1)
+		extra := c.prelude()
+		c.encode(sent, whole)
 		c.watch()
 		results, enough := c.pipeline(sent)
 		stall.At("connection: answers read, clock not", c.cfg.UUID)
 		calls := len(results) - c.watching.sent
 		c.readPrelude(results[:extra])
 		c.readWatch(results[calls:])
-		reload = c.read(results[extra:calls])
+		whole = c.read(results[extra:calls]) || whole
 		if !enough {
 			c.unreplicated(c.spare)
 		}
@@ -151,14 +150,10 @@ func (c *Connection) send() {
 }
 
 // prelude puts what goes before the calls into the pipeline, and says how many commands that is.
-func (c *Connection) prelude(reload bool) int {
-	b := c.server.Client.B()
+func (c *Connection) prelude() int {
 	c.pipe = c.pipe[:0]
 	if c.AskTime {
-		c.pipe = append(c.pipe, b.Time().Build())
-	}
-	if reload {
-		c.pipe = appendLoads(c.pipe, b)
+		c.pipe = append(c.pipe, c.server.Client.B().Time().Build())
 	}
 	return len(c.pipe)
 }
@@ -172,7 +167,7 @@ func (c *Connection) readPrelude(results []rueidis.RedisResult) {
 	}
 }
 
-// encode appends the calls to the pipeline; whole: with their scripts, and not by their digests.
+// encode appends the calls to the pipeline; whole: with their scripts, which the server then has, and not by their digests.
 func (c *Connection) encode(sent gate.Time, whole bool) {
 	b, names := c.server.Client.B(), digests()
 	for _, call := range c.calls {
@@ -202,8 +197,8 @@ func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, en
 	return conn.DoMulti(context.Background(), c.pipe...), true
 }
 
-// read takes the answers apart. What has to be sent again stays in calls; reload says that a script was missing.
-func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
+// read takes the answers apart. What has to be sent again stays in calls; unknown says that the server lacks a script.
+func (c *Connection) read(results []rueidis.RedisResult) (unknown bool) {
 	calls := c.calls
 	c.calls = c.spare[:0]
 	clean, well := true, false
@@ -224,7 +219,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 		}
 		switch {
 		case v.Reload:
-			reload, well = true, true
+			unknown, well = true, true
 			c.calls = append(c.calls, call)
 		case v.Link:
 			c.Err = err
@@ -245,7 +240,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (reload bool) {
 	if !clean { // the client may still be reading the slice it was given
 		c.pipe = nil
 	}
-	return reload
+	return unknown
 }
 
 // answered notes what a call that ran says about the node, and has what a wide one refused sent alone

@@ -105,10 +105,15 @@ func TestConnection(t *testing.T) {
 			t.Errorf("%s keys, want 300", got)
 		}
 	})
-	t.Run("loads the scripts again when the server has lost them", func(t *testing.T) {
+	t.Run("sends the script, and no other, when the server has lost it", func(t *testing.T) {
 		r := newRig(t, nil).ready()
 		r.server.MustDo("SCRIPT", "FLUSH")
 		r.wantGranted(r.run(Carry, acquires(3, 1)...), true)
+		for op, want := range map[gate.Op]int64{gate.Acquire: 1, gate.Renew: 0} {
+			if got := r.server.MustDo("SCRIPT", "EXISTS", digests()[op]).Items[0].Int; got != want {
+				t.Errorf("the script of operation %v is there: %d, want %d", op, got, want)
+			}
+		}
 	})
 	t.Run("charges a refusal to the name that it is about", func(t *testing.T) {
 		r := newRig(t, nil)

@@ -38,7 +38,11 @@ var digests = sync.OnceValue(func() *[gate.Ops]string {
 // Load brings the scripts to the server and asks for its time. The error says which right is missing.
 func Load(ctx context.Context, client rueidis.CoreClient, clock *wheel.Clock) (*Loaded, error) {
 	loaded := &Loaded{}
-	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)
+	commands := rueidis.Commands{client.B().Time().Build()}
+	for _, s := range wire.Scripts {
+		commands = append(commands, client.B().ScriptLoad().Script(s.Text).Build())
+	}
+	results := client.DoMulti(ctx, commands...)
 	loaded.at = clock.Now()
 	millis, err := serverMillis(results[0])
 	if err != nil {
@@ -59,14 +63,6 @@ func refused(command string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", command, err)
-}
-
-// appendLoads appends the commands that load the scripts, in the order of wire.Scripts.
-func appendLoads(commands rueidis.Commands, b rueidis.Builder) rueidis.Commands {
-	for _, s := range wire.Scripts {
-		commands = append(commands, b.ScriptLoad().Script(s.Text).Build())
-	}
-	return commands
 }
 
 // serverMillis reads the answer to TIME.

@@ -20,7 +20,7 @@ import (
 type Verdict struct {
 	Result  gate.Result
 	Message string        // the server's own, or why it could not be reached
-	Reload  bool          // the script is not loaded: load it and send again
+	Reload  bool          // the script is not loaded: send the call with it
 	Link    bool          // the connection is gone
 	Split   bool          // a call with many names: it may be about some of them
 	Apart   bool          // the keys of the call are apart: its hash slot is moving, they are in several, or this user has rights to some

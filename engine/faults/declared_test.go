@@ -8,6 +8,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // With DeclaredKeysOnly a reader that leaves does not look whether the others are alive, which is at keys of theirs.
@@ -49,13 +50,14 @@ func TestDeclaredKeysOnlyOpensForLimitedUsers(t *testing.T) {
 // What it costs: a reader whose process has died keeps writers out until the lock's TTL is over.
 func TestDeclaredKeysOnlyLeavesDeadReadersToTheTTL(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), testkit.Lease(time.Second), func(o *engine.Options) { o.DeclaredKeysOnly = true })
-	h := testkit.MustLock(t, e.RWMutex("stock:7").Reader())
-	server.MustDo("HSET", "stock:7", "0b7d4c7e-0000-4000-8000-00000000feed:1", "1") // of a process that has died
-	testkit.MustUnlock(t, h)
-	if got := server.MustDo("PTTL", "stock:7").Int; got <= 0 || got > 1000 {
-		t.Errorf("the lock lasts for %d ms, want what is left of a second", got)
-	}
-	testkit.MustUnlock(t, testkit.MustLock(t, e.RWMutex("stock:7").Writer()))
+	virtual.Test(t, func(w *virtual.World) {
+		e, _ := w.Connect(testkit.Lease(time.Second), func(o *engine.Options) { o.DeclaredKeysOnly = true })
+		h := testkit.MustLock(w.T, e.RWMutex("stock:7").Reader())
+		w.Server.Do("HSET", "stock:7", virtual.Outsider, "1") // of a process that has died
+		testkit.MustUnlock(w.T, h)
+		if got := w.Server.Do("PTTL", "stock:7").Int; got <= 0 || got > 1000 {
+			w.T.Errorf("the lock lasts for %d ms, want what is left of a second", got)
+		}
+		testkit.MustUnlock(w.T, testkit.MustLock(w.T, e.RWMutex("stock:7").Writer()))
+	})
 }
