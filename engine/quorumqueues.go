@@ -48,14 +48,14 @@ func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
 	return w.place, time.Now().Before(w.until)
 }
 
-// enter joins the queue, and returns how many are before c. If there are any, a call that asks only once does not join, nor does one more than
-// may wait.
+// enter joins the queue, and returns how many are before c. If there are any, c counts as a request that waits: a call that asks only once does
+// not join, nor does one more than may wait.
 func (q *quorumQueues) enter(c *compositeCall) (before int, full bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[c.lock.name]
 	before = len(queue)
-	full = !c.once && before > c.lock.e.opts.MaxWaitersPerName
+	full = before > 0 && !c.once && (before > c.lock.e.opts.MaxWaitersPerName || !c.lock.e.admit())
 	if before == 0 || !c.once && !full {
 		q.queues[c.lock.name] = append(queue, c)
 	}
@@ -76,6 +76,7 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 		return true
 	}
 	q.queues[c.lock.name] = queue
+	c.lock.e.waiting.Add(-1) // c, or the one that asks now
 	if i == 0 {
 		go queue[0].takeTurn()
 	}

@@ -51,9 +51,7 @@ func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	if err != nil {
 		return err
 	}
-	if e.waiting.Add(1) > int64(e.opts.MaxRequests) {
-		e.waiting.Add(-1)
-		e.overloaded.Inc()
+	if !e.admit() {
 		return o.failed(ErrOverloaded)
 	}
 	o.index = e.dispatchers.index(key)
@@ -62,6 +60,16 @@ func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 		return o.failed(ErrClosed)
 	}
 	return nil
+}
+
+// admit counts one more request that waits. False: there are MaxRequests.
+func (e *Engine) admit() bool {
+	admitted := e.waiting.Add(1) <= int64(e.opts.MaxRequests)
+	if !admitted {
+		e.waiting.Add(-1)
+		e.overloaded.Inc()
+	}
+	return admitted
 }
 
 // take makes a request and waits for the answer: for a hold, or nil of a kind that gives none. n is how many permits it is to

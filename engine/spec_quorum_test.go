@@ -154,6 +154,30 @@ func TestSpecQuorumBounds(t *testing.T) {
 			q.unlock(h)
 		}
 	}))
+	t.Run("those that wait for their turn count for MaxRequests and in Stats", specQuorum(engine.Options{MaxRequests: 2}, func(q *majority) {
+		h, err := q.lock.Lock(q.Context())
+		q.wantNil("Lock", err)
+		ctx, cancel := context.WithCancel(q.Context())
+		first, second := q.lock.LockAsync(q.Context()), q.lock.LockAsync(ctx)
+		waiting := func(want int64) {
+			q.Helper()
+			synctest.Wait()
+			if got := q.engines[0].Stats().Waiting; got != want {
+				q.Errorf("%d requests wait, want %d", got, want)
+			}
+		}
+		waiting(2)
+		q.wantIs("a third waiter", testkit.ResultOf(q.lock.Lock(q.Context(), engine.WithWait(time.Minute))), engine.ErrOverloaded)
+		cancel()
+		q.wantIs("a waiter that was cancelled", testkit.ResultOf(second.Wait(q.Context())), context.Canceled)
+		waiting(1)
+		q.unlock(h)
+		h, err = first.Wait(q.Context())
+		q.wantNil("the first waiter", err)
+		waiting(0)
+		q.unlock(h)
+		waiting(0)
+	}))
 	t.Run("a majority of engines with MaxRequests is ErrOverloaded", specQuorum(engine.Options{MaxRequests: 1}, func(q *majority) {
 		for _, e := range q.engines[1:] {
 			h, waiter := q.bubble.lock(e.Mutex("another")), q.queue(e.Mutex("another"))
