@@ -68,7 +68,7 @@ var bugs = []Bug{
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
 		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
-		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, appendLoads(rueidis.Commands{client.B().Time().Build()}, client.B())...)\n	loaded.at = (began + clock.Now()) / 2\n"},
+		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
 		{"scripts/permits.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
