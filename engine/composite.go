@@ -109,9 +109,10 @@ func (c *composite) close() []*Hold {
 	return c.present()
 }
 
+// alive counts the parts that are held. It ends none that is over: its end would count again, and that of the next.
 func (c *composite) alive() (n int) {
 	for _, part := range c.all() {
-		if part.Err() == nil {
+		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {
 			n++
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +87,28 @@ func TestMultiLock(t *testing.T) {
 			b.Errorf("the deadline is %v away, want nearly 10s", left)
 		}
 		b.unlock(h)
+	}))
+}
+
+// A holder that looks when the leases of all parts are over, before the loop does, looks at each once. It is not parallel: it counts what the
+// process allocates.
+func TestTheEndOfAMultiLockCostsTheSameForEachPart(t *testing.T) {
+	t.Run("whose holder looks first", spec(engine.Options{}, func(b *bubble) {
+		names := make([]string, 2000)
+		for i := range names {
+			names[i] = strconv.Itoa(i)
+		}
+		m, err := b.All(names...)
+		b.wantNil("All", err)
+		h := b.lock(m, engine.WithLease(10*time.Second))
+		time.Sleep(time.Until(h.Deadline()))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b.wantIs("Err", h.Err(), engine.ErrLost)
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(names)); each > 4096 {
+			b.Errorf("%d bytes for each of %d parts", each, len(names))
+		}
 	}))
 }
 

@@ -54,7 +54,6 @@ var bugs = []Bug{
 	}},
 	{"parts of a lost MultiLock that nobody gives back", []edit{
 		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
-		{"engine/composite.go", "		if part.Err() == nil {\n			n++", "		if part.ended.Load() == 0 && !part.over(part.e.clock.Checked()) {\n			n++"},
 	}},
 	{"a majority that nobody repairs", []edit{
 		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
