@@ -90,7 +90,9 @@ func (c *callbacks) work() {
 	done := false
 	defer func() {
 		if !done { // a callback has ended the goroutine
-			c.ended()
+			c.mu.Lock()
+			c.working--
+			c.unlock()
 		}
 	}()
 	for t := c.take(true); t != nil; t = c.take(false) {
@@ -114,13 +116,6 @@ func (c *callbacks) take(came bool) futures.Task {
 	}
 	c.unlock()
 	return t
-}
-
-// ended is called for a worker that ended without leaving.
-func (c *callbacks) ended() {
-	c.mu.Lock()
-	c.working--
-	c.unlock()
 }
 
 // startExtra starts goroutines for callbacks that have waited too long.

@@ -31,6 +31,7 @@ package engine
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -106,7 +107,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{uuid: newUUID(), salt: rand.Text(), ended: make(chan struct{})}
-	e.quorums.queues, e.quorums.wanted = make(map[string][]*compositeCall), make(map[string]wish)
+	e.quorums.queues, e.quorums.wanted = make(map[string]*list.List), make(map[string]wish)
 	e.closing, e.close = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {

@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +13,7 @@ import (
 // hold the lock.
 type quorumQueues struct {
 	mu     sync.Mutex
-	queues map[string][]*compositeCall
+	queues map[string]*list.List
 	wanted map[string]wish // names that others wanted
 	swept  time.Time       // when those were forgotten whose time was over
 }
@@ -54,10 +54,14 @@ func (q *quorumQueues) enter(c *compositeCall) (before int, full bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[c.lock.name]
-	before = len(queue)
+	if queue == nil {
+		queue = list.New()
+		q.queues[c.lock.name] = queue
+	}
+	before = queue.Len()
 	full = before > 0 && !c.once && (before > c.lock.e.opts.MaxWaitersPerName || !c.lock.e.admit())
 	if before == 0 || !c.once && !full {
-		q.queues[c.lock.name] = append(queue, c)
+		c.place = queue.PushBack(c)
 	}
 	return before, full
 }
@@ -67,18 +71,19 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[c.lock.name]
-	i := slices.Index(queue, c)
-	if i < 0 || waiting && i == 0 {
+	first := c.place != nil && c.place == queue.Front()
+	if c.place == nil || waiting && first {
 		return false
 	}
-	if queue = slices.Delete(queue, i, i+1); len(queue) == 0 {
+	queue.Remove(c.place)
+	c.place = nil
+	if queue.Len() == 0 {
 		delete(q.queues, c.lock.name)
 		return true
 	}
-	q.queues[c.lock.name] = queue
 	c.lock.e.waiting.Add(-1) // c, or the one that asks now
-	if i == 0 {
-		go queue[0].takeTurn()
+	if first {
+		go queue.Front().Value.(*compositeCall).takeTurn()
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -81,6 +82,7 @@ type compositeCall struct {
 	tries   int
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
+	place   *list.Element // in the queue of a QuorumLock's calls, whose mutex guards it; nil: it has none
 }
 
 // start makes the call; once: it does not wait.

@@ -244,7 +244,7 @@ var Operations = [Ops]Operation{
 func (o Op) String() string { return Operations[o].Name }
 
 // Lined reports whether a call of the command names the line for a lock. It can go without.
-func (c *Command) Lined() bool {
+func (c Command) Lined() bool {
 	named := func(key string) bool { return key == "line" || key == "waiters" }
 	return c.Entry.Kind.InLine() && slices.ContainsFunc(strings.Fields(Operations[c.Op].Keys), named)
 }

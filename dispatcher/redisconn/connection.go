@@ -131,13 +131,17 @@ func (c *Connection) send() {
 		}
 		sent := c.cfg.Clock.Now()
 		stall.At("connection: clock read, nothing sent", c.cfg.UUID)
-		extra := c.prelude()
+		c.pipe = c.pipe[:0]
+		if c.AskTime {
+			c.pipe = append(c.pipe, c.server.Client.B().Time().Build())
+		}
+		extra := len(c.pipe)
 		c.encode(sent, whole)
 		c.watch()
 		results, enough := c.pipeline(sent)
 		stall.At("connection: answers read, clock not", c.cfg.UUID)
 		calls := len(results) - c.watching.sent
-		c.readPrelude(results[:extra])
+		c.readTime(results[:extra])
 		c.readWatch(results[calls:])
 		whole = c.read(results[extra:calls]) || whole
 		if !enough {
@@ -149,16 +153,8 @@ func (c *Connection) send() {
 	}
 }
 
-// prelude puts what goes before the calls into the pipeline, and says how many commands that is.
-func (c *Connection) prelude() int {
-	c.pipe = c.pipe[:0]
-	if c.AskTime {
-		c.pipe = append(c.pipe, c.server.Client.B().Time().Build())
-	}
-	return len(c.pipe)
-}
-
-func (c *Connection) readPrelude(results []rueidis.RedisResult) {
+// readTime reads the answer to the question for the time, if it was asked.
+func (c *Connection) readTime(results []rueidis.RedisResult) {
 	if c.AskTime {
 		c.AskTime = false
 		if millis, err := serverMillis(results[0]); err == nil {
@@ -228,7 +224,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (unknown bool) {
 			c.calls = call.Split(c.calls, v.Doubts())
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // invariant: batch-error-charges-nobody
 			c.calls = call.Split(c.calls, "")
-		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], named): // its other keys are together, or it has one
+		case v.Apart && !call.Lineless && slices.ContainsFunc(c.Batch[call.From:call.To], gate.Command.Lined): // its other keys are together, or it has one
 			call.Lineless = true
 			c.calls = append(c.calls, call)
 		default:
@@ -252,9 +248,6 @@ func (c *Connection) answered(call wire.Call) {
 		c.server.refusesWide.Store(call.Doubted)
 	}
 }
-
-// named reports whether a command names a line.
-func named(c gate.Command) bool { return c.Lined() }
 
 func (c *Connection) fail(call wire.Call, v rediserr.Verdict) {
 	for i := call.From; i < call.To; i++ {
