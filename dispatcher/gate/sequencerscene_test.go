@@ -24,6 +24,13 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0                         -> z ok: granted; take 4 2x1,
 			y changes give 1
 			answer 2                         -> a: granted; give 5 n 2`,
+		"no refusal of writes hides what an earlier copy took": `
+			a locks n 2                      -> take 1 2x1,
+			lost
+			after 3s                         -> (17ms) take 1 2x1, next 1
+			answer fault 4
+			after 1s                         -> (37ms) take 1 2x1, next 1
+			answer 2                         -> a: granted`,
 		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 1                         -> x ok: granted 1; take 4 5x1, n 5
