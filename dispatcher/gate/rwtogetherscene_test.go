@@ -61,6 +61,19 @@ func TestRWTogetherScenes(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			after 200ms                      -> (195ms) a ends: lost; release read 1
 			c locks write owner 7`,
+		"an Owner that has given its hold back is like any other": `
+			a locks write owner 7            -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			c locks owner 7
+			b unlocks                        -> release write 1
+			answer 1                         -> b ok: granted
+			after 2ms                        -> acquire read 2 1s
+			answer 1                         -> c: granted until 992ms
+			d locks                          -> d: granted until 992ms, handed on
+			c unlocks                        -> c ok: granted
+			e locks write owner 7`,
 		"a re-entry passes over a tenure that is being released": readersOfTwoTurns + `
 			c locks owner 7                  -> c: granted until 1.01s, handed on
 			a unlocks                        -> release read 1
