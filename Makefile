@@ -110,7 +110,7 @@ nested: ## the modules inside, two at a time: vet, tests
 		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble $$packages"; \
 	done | .ci/two-at-once
 
-explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there; worlds of dispatcher/gate
+explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there; more seeds of dispatcher/gate
 	@$(GO) test -count 1 ./dispatcher/gate -args -gate.long
 	@$(GO) -C internal/trial/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
 

@@ -36,7 +36,7 @@ func (l *Lock) ask(now Time, fx *Effects) {
 		id = l.cfg.LastID
 	}
 	lease := w.Lease
-	if !w.Watch && !w.Write {
+	if !w.Write {
 		lease = l.contest.queue.longest()
 	}
 	g.ask(id, lease, w.Watch, w.Write)

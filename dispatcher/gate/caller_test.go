@@ -26,7 +26,6 @@ type caller struct {
 	hold   Hold
 
 	gone     bool    // it went away before it was answered
-	stays    bool    // it waits no longer, but for the answer to that
 	answered bool    // out is the answer
 	out      Outcome // what it was told
 	handedOn bool    // its grant was
@@ -85,12 +84,9 @@ func (c *caller) Settle(out Outcome) bool {
 		}
 		c.counted = true
 		c.from.world.checkToken(c)
-		c.from.world.checkTurn(c)
 		c.from.world.granted = append(c.from.world.granted, c)
 	}
-	if !c.stays || out.Why == GaveUp { // else the machine may still hear that it is abandoned
-		*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
-	}
+	*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
 	return true
 }
 
@@ -126,9 +122,6 @@ func (c *caller) leave() {
 	}
 }
 
-// stay is the caller ceasing to wait: it goes when it is answered, which is when the machine hears of it.
-func (c *caller) stay() { c.stays = !c.answered }
-
 func (c *caller) abandon() {
 	p := c.from
 	if c.waiter.Entry == nil {
@@ -136,9 +129,6 @@ func (c *caller) abandon() {
 	}
 	c.waiter.Timer.Remove()
 	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.EndWait(now, c.waiter, GaveUp, fx) }, "abandons %v", c)
-	if c.stays && !c.answered {
-		p.world.broken("a caller that waits no longer was not answered")
-	}
 }
 
 func (c *caller) cancel() {

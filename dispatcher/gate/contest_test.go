@@ -42,7 +42,7 @@ func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *rival
 		wakes: make(map[*process]time.Duration), sent: make(map[*inFlightCommand]bool), ours: make(map[*process]int),
 		mail: make(map[*process]int), asked: make(map[*process]int),
 	}
-	c.kind, c.unsubscribed, c.last = kind, true, c.now
+	c.kind, c.silent, c.last = kind, true, c.now
 	return c
 }
 

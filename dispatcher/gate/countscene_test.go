@@ -459,6 +459,11 @@ func TestSemaphoreScenes(t *testing.T) {
 
 func TestLatchScenes(t *testing.T) {
 	playScenes(t, LatchKind, map[string]string{
+		"count-downs add up": `
+			x changes count-down 1           -> count down 1 n 1
+			y changes count-down 1
+			z changes count-down 1
+			answer 0                         -> x ok: granted; count down 2 n 2`,
 		"all are let through when the count is 0": `
 			a locks                          -> look 1
 			b locks

@@ -176,7 +176,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 		return true
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase != ours || g.write && !g.downgradeDue() && !writes {
+		if g.phase != ours {
 			continue
 		}
 		if g.lasts(now, w) {

@@ -24,7 +24,6 @@ func (c *inFlightCommand) run() {
 	c.send()
 	c.from.encoder.Decode(&c.Command, c.from.world.redis.run(c.written))
 	c.ran = true
-	c.from.world.arrivals()
 	c.from.world.note("  redis: %v %d of %s for %s: %d", c.Op, c.ID, c.Entry.Name, c.from.uuid, c.Reply)
 }
 
@@ -33,16 +32,7 @@ func (c *inFlightCommand) answer() {
 	if !c.ran {
 		c.run()
 	}
-	c.replicate()
 	c.settle(Answered, "")
-}
-
-// replicate is a replica having what was done to the name.
-func (c *inFlightCommand) replicate() {
-	w, name := c.from.world, c.Entry.Name
-	if k, any := w.redis.key(name); w.replica != nil && any {
-		w.replica[name] = k
-	}
 }
 
 // alone is the answer coming in, and the word that too few replicas have what the command did.

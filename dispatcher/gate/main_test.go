@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var longFlag = flag.Bool("gate.long", false, "play ten times as many worlds, five times as many seeds, and longer orders of events")
+var longFlag = flag.Bool("gate.long", false, "play three times as many seeds, and twice as many kinds of holds")
 
 // usually is n, or long with -gate.long.
 func usually[N any](n, long N) N {

@@ -210,6 +210,16 @@ func TestPermitsLineScenes(t *testing.T) {
 			b locks n 2                      -> take 4 2x1, n 2
 			answer joins 0s
 			b goes                           -> b: is not there; take 5 n 2`,
+		"a place is given up by a call of its own": waiting + `
+			x changes give 1                 -> give 3 n 1
+			y changes set-permits 5
+			z changes drain-permits 0
+			w changes give 2
+			a goes                           -> a: is not there
+			answer 0                         -> x ok: granted; set permits 4 n 5
+			answer 5                         -> y ok: granted 5; take 5 n 1
+			answer 5                         -> drain permits 6
+			answer 5                         -> z ok: granted 5; give 7 n 2`,
 		"a closed engine gives up its place": waiting + `
 			close                            -> a: closed; take 3 n 1
 			answer 0

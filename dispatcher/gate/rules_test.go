@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // The rules that hold whatever happens, checked after every step and whenever a key has run out.
@@ -23,7 +21,6 @@ func (w *world) check() {
 			}
 			if c.holds() {
 				w.checkHolder(c, holders)
-				w.checkReplica(c)
 			}
 		}
 		if got := p.cfg.Stats.Held.Load(); got != held {
@@ -57,14 +54,6 @@ func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	}
 }
 
-// checkReplica (invariant: replicas-acknowledge): what somebody relies on is known to the replica, and stands there for as long.
-func (w *world) checkReplica(c *caller) {
-	k := w.replica[c.name]
-	if w.replica != nil && !w.lossy && (k.owner != ownerOf(c.from.uuid, c.hold.Tenure) || k.until < w.redis.millis()) {
-		w.broken(fmt.Sprintf("%v holds %s under %d until %v, but the replica has %+v", c, c.name, c.hold.Tenure, c.hold.Deadline(), k))
-	}
-}
-
 // checkToken: every grant of a fenced name has a larger token than all before, in all processes; a re-entry has
 // its tenure's. Where keys are lost, who does not know yet goes on with smaller ones; but none is given twice.
 func (w *world) checkToken(c *caller) {
@@ -83,34 +72,6 @@ func (w *world) checkToken(c *caller) {
 		w.broken(fmt.Sprintf("%v was given token %d after %d", c, c.hold.Token, w.token))
 	}
 	w.token, w.tokens[c.hold.Token] = c.hold.Token, true
-}
-
-// arrivals notes who has come into the queue of a fair lock, and forgets who has left it unserved.
-func (w *world) arrivals() {
-	if w.kind != FairKind {
-		return
-	}
-	var queue []string
-	for _, owner := range w.redis.do("LRANGE", scripts.FairQueue(stock), "0", "-1").Array {
-		queue = append(queue, owner.Str)
-		if !slices.Contains(w.line, owner.Str) {
-			w.line = append(w.line, owner.Str)
-		}
-	}
-	owner := w.redis.owner(stock)
-	w.line = slices.DeleteFunc(w.line, func(one string) bool { return one != owner && !slices.Contains(queue, one) })
-}
-
-// checkTurn (invariant: fair-queue-order): a fair lock is granted in the order in which its waiters came into the queue.
-func (w *world) checkTurn(c *caller) {
-	at := slices.Index(w.line, ownerOf(c.from.uuid, c.hold.Tenure))
-	if at < 0 {
-		return
-	}
-	if w.orderly && at > 0 {
-		w.broken(fmt.Sprintf("%v has the lock under %d, but before it came %q", c, c.hold.Tenure, w.line[:at]))
-	}
-	w.line = slices.Delete(w.line, at, at+1)
 }
 
 // checkCommand: one command in flight per name; a dead owner stays dead; a hold knows of its end before its

@@ -54,6 +54,41 @@ func TestRWTogetherScenes(t *testing.T) {
 			after 50ms
 			a unlocks                        -> downgrade 1 1s
 			answer 0                         -> a ok: granted; c: granted until 1.04s, handed on`,
+		"an Owner with a hold that has run out is like any other": `
+			a locks owner 7 lease 200ms      -> acquire read 1 200ms
+			answer 1                         -> a: granted until 195ms
+			b locks                          -> acquire read 2 1s yields to others than 0
+			answer 1                         -> b: granted until 990ms
+			after 200ms                      -> (195ms) a ends: lost; release read 1
+			c locks write owner 7`,
+		"an Owner that has given its hold back is like any other": `
+			a locks write owner 7            -> acquire write 1 1s
+			b locks write
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			c locks owner 7
+			b unlocks                        -> release write 1
+			answer 1                         -> b ok: granted
+			after 2ms                        -> acquire read 2 1s
+			answer 1                         -> c: granted until 992ms
+			d locks                          -> d: granted until 992ms, handed on
+			c unlocks                        -> c ok: granted
+			e locks write owner 7`,
+		"a re-entry passes over a tenure that is being released": readersOfTwoTurns + `
+			c locks owner 7                  -> c: granted until 1.01s, handed on
+			a unlocks                        -> release read 1
+			d locks owner 7                  -> d: granted until 1.01s, re-entered`,
+		"a watched reader asks for its own lease": `
+			a locks                          -> acquire read 1 1s
+			b locks lease 5s`,
+		"a writer asks for its own lease": `
+			a locks write lease 1s           -> acquire write 1 1s
+			b locks write lease 5s
+			c locks lease 7s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release write 1
+			answer 1                         -> a ok: granted
+			after 2ms                        -> acquire write 2 5s`,
 		"a re-entry that asked once hears how long others have the lock": `
 			a locks write owner 7 lease 1s   -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u

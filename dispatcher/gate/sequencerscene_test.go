@@ -24,6 +24,26 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0                         -> z ok: granted; take 4 2x1,
 			y changes give 1
 			answer 2                         -> a: granted; give 5 n 2`,
+		"no refusal of writes hides what an earlier copy took": `
+			a locks n 2                      -> take 1 2x1,
+			lost
+			after 3s                         -> (17ms) take 1 2x1, next 1
+			answer fault 4
+			after 1s                         -> (37ms) take 1 2x1, next 1
+			answer 2                         -> a: granted`,
+		"changes go on where nobody waits": `
+			x changes give 1                 -> give 1 n 1
+			y changes set-permits 5
+			z changes drain-permits 0
+			w changes give 2
+			answer 0                         -> x ok: granted; set permits 2 n 5
+			answer 5                         -> y ok: granted 5; drain permits 3
+			answer 5                         -> z ok: granted 5; give 4 n 2`,
+		"a closed engine listens to nothing": waitsForFive + `
+			subscribed                       -> take 3 5x1, n 5
+			answer 0
+			close                            -> a: closed
+			idle                             -> true`,
 		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			answer 1                         -> x ok: granted 1; take 4 5x1, n 5

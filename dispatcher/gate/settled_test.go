@@ -86,6 +86,11 @@ func TestSettledWaiterIsItsCallersAgain(t *testing.T) {
 	})
 }
 
+// idle is a caller that does nothing when it is answered.
+type idle struct{ waiter Waiter }
+
+func (*idle) Settle(Outcome) bool { return true }
+
 // again is a caller that uses its waiter for another call, which has a time, as soon as it is answered.
 type again struct {
 	waiter Waiter
@@ -107,5 +112,11 @@ func TestAnAnswerStopsNoTimerOfTheNextCall(t *testing.T) {
 	cfg.Answer(&a.waiter, Outcome{})
 	if !a.waiter.Timer.In() {
 		t.Error("the next call has no time")
+	}
+	last := &idle{}
+	last.waiter.By = last
+	cfg.Waits.Put(&last.waiter.Timer, 3)
+	if cfg.Answer(&last.waiter, Outcome{}); last.waiter.Timer.In() {
+		t.Error("the call is answered, and its timer runs")
 	}
 }

@@ -7,21 +7,17 @@ import (
 	"time"
 )
 
-// world is one Redis and the processes that contend there, in simulated time: it moves only when a test, or a
-// seed, says so. Everything that happens is written down, and every rule is checked after every step.
+// world is one Redis and the processes that contend there, in simulated time: it moves only when a test
+// says so. Everything that happens is written down, and every rule is checked after every step.
 type world struct {
-	now          time.Duration // real time since the world began
-	redis        *redis
-	kind         Kind // of its names
-	procs        []*process
-	diary        strings.Builder
-	unsubscribed bool               // the diary is not kept: who needs it plays the same again
-	broken       func(rule string)  // a rule does not hold; does not return
-	replica      map[string]lockKey // what a replica has of which it was said so; nil: there is none
-	lossy        bool               // keys vanish behind everybody's back: who holds them is not promised to know
-
-	orderly bool     // nothing goes wrong, so a fair lock is granted in the order of arrival
-	line    []string // of a fair lock: who stands in its queue or has taken it from there, in that order
+	now    time.Duration // real time since the world began
+	redis  *redis
+	kind   Kind // of its names
+	procs  []*process
+	diary  strings.Builder
+	silent bool              // the diary is not kept: who needs it plays the same again
+	broken func(rule string) // a rule does not hold; does not return
+	lossy  bool              // keys vanish behind everybody's back: who holds them is not promised to know
 
 	token   int64          // the last fencing token a caller was given
 	tokens  map[int64]bool // all of them
@@ -62,7 +58,7 @@ func bareWorld() *world {
 }
 
 func (w *world) note(format string, args ...any) {
-	if w.unsubscribed {
+	if w.silent {
 		return
 	}
 	fmt.Fprintf(&w.diary, "%12v  %s\n", w.now, fmt.Sprintf(format, args...))
@@ -76,11 +72,6 @@ func (w *world) passTo(at time.Duration) {
 	for {
 		next := at
 		for _, k := range w.redis.standing() {
-			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
-				next = min(next, gone)
-			}
-		}
-		for _, k := range w.replica {
 			if gone := time.Duration(k.until+1-serverEpoch) * time.Millisecond; gone > w.now {
 				next = min(next, gone)
 			}
