@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +114,42 @@ func TestTopSeesMastersThatJoin(t *testing.T) {
 	cluster.MoveSlot(cluster.Slot("job"), cluster.AddMaster())
 	hold("another")
 	await("held=2 ")
+}
+
+// A master that cannot be asked hides its own locks, and no others. Which one that is, is told, and by the exit code that there is one.
+func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	addrs := cluster.Addrs()
+	for i, node := range cluster.Nodes {
+		node.MustDo("CONFIG", "SET", "cluster-require-full-coverage", "no")
+		for n := 0; ; n++ {
+			name := fmt.Sprintf("job-%c-%d", 'a'+i, n)
+			if cluster.NodeOf(cluster.Slot(name)) == node {
+				node.MustDo("HSET", name, "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+				break
+			}
+		}
+	}
+	cluster.Nodes[1].Kill()
+	call := func(args ...string) *program {
+		return wheellock(t, append(args, "--redis", "redis://"+addrs[0]+"?addr="+addrs[2])...)
+	}
+	const notAll = "could not ask the master at "
+	for _, p := range []*program{
+		call("ls"), call("ls", "--sort", "ttl"), call("ls", "--json"),
+		call("top", "--count", "1"), call("top", "--count", "2", "--interval", "100ms", "--json"),
+	} {
+		p.want(t, 69, "job-a-", "job-c-", notAll+addrs[1])
+		if said := p.stderr.String(); strings.Contains(p.stdout.String(), "job-b-") || strings.Contains(said, addrs[0]) || strings.Contains(said, addrs[2]) {
+			t.Errorf("%q said:\n%s%s", p.Args[1:], p.stdout.String(), said)
+		}
+	}
+	top := call("top", "--count", "1", "--json").want(t, 69)
+	if got := decode[struct{ Unasked []string }](t, top)[0].Unasked; !slices.Equal(got, addrs[1:2]) {
+		t.Errorf("top: unasked are %q, want %q", got, addrs[1:2])
+	}
+	call("top", "--count", "1").want(t, 69, "held=2+ waiting=? ")
 }
 
 // A Sentinel in the place of a server is told from one, and so is what to do.

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -25,9 +27,16 @@ type redis struct {
 	rueidis.Client
 	options rueidis.ClientOption
 	place   string           // for people, without secrets
-	masters []rueidis.Client // the server, or the masters of a cluster
+	masters []master         // the server, or the masters of a cluster, as far as they answer
+	unasked map[string]error // why others do not, by their addresses
 	unread  int              // keys that this user may not read
 	simple  bool             // every string is taken for a simple lock
+}
+
+// master is a connection to one server.
+type master struct {
+	rueidis.Client
+	addr string
 }
 
 // kind is the flag --kind.
@@ -106,45 +115,70 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 // sent on to it: so there is a new client then.
 func (r *redis) findMasters(ctx context.Context) error {
 	if r.Mode() != rueidis.ClientModeCluster {
-		r.masters = []rueidis.Client{r.Client}
+		r.masters, r.unasked = []master{{r.Client, r.place}}, make(map[string]error)
 		return nil
 	}
-	unknown, err := r.askMasters(ctx)
-	if err == nil && unknown != "" {
-		var fresh rueidis.Client
-		if fresh, err = rueidis.NewClient(r.options); err == nil {
+	known, err := r.askMasters(ctx)
+	if err == nil && !known {
+		if fresh, unmade := rueidis.NewClient(r.options); unmade == nil {
 			r.Close()
 			r.Client = fresh
-			unknown, err = r.askMasters(ctx)
+			_, err = r.askMasters(ctx)
 		}
-	}
-	if err == nil && unknown != "" {
-		err = fmt.Errorf("the cluster does not tell all of its nodes of the master at %s", unknown)
 	}
 	return unavailable(err)
 }
 
-// askMasters does so with the present client. unknown is the address of a master that it does not know.
-func (r *redis) askMasters(ctx context.Context) (unknown string, err error) {
-	var served *topology.Map
+// askMasters does so with the present client, which may not know all of them.
+func (r *redis) askMasters(ctx context.Context) (known bool, err error) {
+	type answer struct {
+		addr   string
+		served *topology.Map
+		err    error
+	}
+	r.masters, r.unasked = nil, make(map[string]error)
 	nodes := r.Nodes()
+	answers := make(chan answer, len(nodes))
 	for addr, node := range nodes {
-		if served, err = topology.Ask(ctx, node, addr); err == nil {
-			break
-		}
+		go func() {
+			served, err := topology.Ask(ctx, node, addr)
+			answers <- answer{addr, served, err}
+		}()
 	}
-	if err != nil {
-		return "", err
+	var served *topology.Map
+	why := make(map[string]error)
+	for range nodes {
+		a := <-answers
+		served, why[a.addr] = cmp.Or(served, a.served), a.err
+		err = cmp.Or(err, a.err)
 	}
-	r.masters = nil
+	if served == nil {
+		return false, err
+	}
+	known = true
 	for _, addr := range served.Masters() {
-		if node := nodes[addr]; node != nil {
-			r.masters = append(r.masters, node)
-		} else {
-			unknown = addr
+		switch node := nodes[addr]; {
+		case node == nil:
+			known, r.unasked[addr] = false, errors.New("the cluster does not tell all of its nodes of it")
+		case why[addr] != nil:
+			r.unasked[addr] = why[addr]
+		default:
+			r.masters = append(r.masters, master{node, addr})
 		}
 	}
-	return unknown, nil
+	return known, nil
+}
+
+// notAll is an error that tells which masters could not be asked, and why; nil: all were.
+func (r *redis) notAll() error {
+	if r.Mode() != rueidis.ClientModeCluster {
+		return unavailable(r.unasked[r.place])
+	}
+	var errs []error
+	for _, addr := range slices.Sorted(maps.Keys(r.unasked)) {
+		errs = append(errs, fmt.Errorf("could not ask the master at %s: %w", addr, r.unasked[addr]))
+	}
+	return unavailable(errors.Join(errs...))
 }
 
 // looks are the commands without which nothing true can be said of locks.
@@ -189,26 +223,22 @@ func (f *failure) Unwrap() []error { return []error{f.error, engine.ErrUnavailab
 // perScan is how many keys one SCAN looks at: about a third of a millisecond of the server's time.
 const perScan = 1000
 
-// scan passes on the keys of a type that match a pattern, in pages, master after master. A key may come twice.
-func (r *redis) scan(ctx context.Context, pattern, kind string, page func(keys []string) error) error {
-	for _, node := range r.masters {
-		for cursor := uint64(0); ; {
-			scan := node.B().Scan().Cursor(cursor).Match(pattern).Count(perScan).Type(kind).Build()
-			found, err := node.Do(ctx, scan).AsScanEntry()
-			if err != nil {
-				return unavailable(err)
-			}
-			if len(found.Elements) > 0 {
-				if err := page(found.Elements); err != nil {
-					return err
-				}
-			}
-			if cursor = found.Cursor; cursor == 0 {
-				break
+// scan passes on the keys of a type that match a pattern, in pages. A key may come twice.
+func (m *master) scan(ctx context.Context, pattern, kind string, page func(keys []string) error) error {
+	for cursor := uint64(0); ; {
+		found, err := m.Do(ctx, m.B().Scan().Cursor(cursor).Match(pattern).Count(perScan).Type(kind).Build()).AsScanEntry()
+		if err != nil {
+			return unavailable(err)
+		}
+		if len(found.Elements) > 0 {
+			if err := page(found.Elements); err != nil {
+				return err
 			}
 		}
+		if cursor = found.Cursor; cursor == 0 {
+			return nil
+		}
 	}
-	return nil
 }
 
 // subscribers returns how many clients listen to each channel, plain or sharded; nil: this user may not ask.
@@ -240,10 +270,10 @@ const (
 )
 
 // waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held. They
-// are not all if this user may not ask, or if they are more than a reply may have.
+// are not all if this user or a master may not be asked, or if they are more than a reply may have.
 func (r *redis) waitedFor(ctx context.Context, pattern string) (found []string, all bool) {
 	names := make(map[string]bool)
-	all = true
+	all = len(r.unasked) == 0
 	ask := func(node rueidis.Client, before, after string) { // the pattern stands between: scripts.PrefixName
 		for _, list := range []string{"CHANNELS", "SHARDCHANNELS"} { // the second is an error where there are no sharded channels
 			for _, behind := range []string{after, after + place, after + inbox} {
