@@ -152,6 +152,31 @@ func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 	call("top", "--count", "1").want(t, 69, "held=2+ waiting=? ")
 }
 
+// Sentinels have a password of their own. It is in the environment, is not the server's, and is never shown.
+func TestSentinelsWithAPassword(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	sentinel := redistest.StartOneSentinel(t, master.Addr(), 1, "--requirepass", "sesame")
+	url := "redis://" + sentinel.Addr() + "?master_set=" + redistest.MasterName
+	call := func(exit int, password string, args ...string) *program {
+		t.Helper()
+		p := wheellock(t, append([]string{args[0], "--redis", url}, args[1:]...)...)
+		p.Env = append(p.Env, "WHEELLOCK_SENTINEL_PASSWORD="+password)
+		if p.want(t, exit); strings.Contains(p.stdout.String()+p.stderr.String(), "sesame") {
+			t.Errorf("%q shows the password", args)
+		}
+		return p
+	}
+	call(3, "sesame", "lock", "job", "--", "sh", "-c", "exit 3")
+	call(0, "sesame", "ls").want(t, 0, "NAME")
+	call(1, "sesame", "doctor").want(t, 1, "1 sentinel is known")
+	for _, password := range []string{"", "wrong"} {
+		for command, exit := range map[string]int{"ls": 69, "doctor": 2} {
+			call(exit, password, command).want(t, exit, "WHEELLOCK_SENTINEL_PASSWORD for the sentinels")
+		}
+	}
+}
+
 // A Sentinel in the place of a server is told from one, and so is what to do.
 func TestSentinelWithoutMasterSet(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ var hints = strings.NewReplacer(
 	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
 	"set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", "check host and port in --redis",
 	"set Redis.Password", "put it into "+PasswordVariable+", REDISCLI_AUTH or a file for --password-file",
-	", or Redis.Sentinel.Password for the sentinels", "; this program has none for sentinels",
+	"Redis.Sentinel.Password", SentinelPasswordVariable,
 	"set Redis.Sentinel.MasterSet to the name of the master", "add ?master_set=NAME to the URL",
 	"check Redis.Username and Redis.Password", "check the user and the password",
 	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
