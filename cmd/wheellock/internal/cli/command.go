@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/wheellock/wheellock/cmd/internal/output"
 )
 
 // Command is one command of wheellock.
@@ -59,11 +61,11 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	if !strings.Contains(c.Args, "--") {
 		words = append(words, env.After...)
 	}
-	out := &output{Writer: env.Stdout}
+	out := &output.Stream{Writer: env.Stdout}
 	env.Stdout = out
 	exit = run(ctx, env, words)
-	if out.err != nil && exit < ExitUsage { // it tells of what should have been written
-		return env.Fail(fmt.Errorf("the output is not complete: %w", out.err))
+	if err := out.Err(); err != nil && exit < ExitUsage { // it tells of what should have been written
+		return env.Fail(err)
 	}
 	return exit
 }
