@@ -49,6 +49,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -151,11 +152,11 @@ func (s *session) run(args []string) (exit int) {
 	}
 	settings, err := parse(args)
 	switch {
-	case errors.Is(err, errHelp):
+	case errors.Is(err, flag.ErrHelp):
 		io.WriteString(s.stdout, help)
 		return exitOK
 	case err != nil:
-		s.complain(err.Error() + "; loadgen -h explains the flags")
+		s.complain(redisflags.Explain(err) + "; loadgen -h explains the flags")
 		return exitUsage
 	}
 	s.settings = settings

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/output"
 )
 
@@ -76,7 +74,7 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 		args, e.After, e.Dashes = args[:i], args[i+1:], true
 	}
 	for {
-		if err := Parse(flags, args); err != nil {
+		if err := flagset.Parse(flags, args); err != nil {
 			return nil, err
 		}
 		if args = flags.Args(); len(args) == 0 {
@@ -84,27 +82,4 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 		}
 		words, args = append(words, args[0]), args[1:]
 	}
-}
-
-// plainNumber is the complaint of package flag about a number without a unit, where a flag wants a time.
-var plainNumber = regexp.MustCompile(`^invalid value "([0-9]+(?:\.[0-9]+)?)" for flag -.*: parse error$`)
-
-// Parse reads the flags up to the first other word. Its errors are what package flag says, in our words.
-func Parse(flags *flag.FlagSet, args []string) error {
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	text := err.Error()
-	if plain := plainNumber.FindStringSubmatch(text); plain != nil {
-		text = strings.Replace(text, ": parse error", fmt.Sprintf(": a time needs a unit; did you mean %ss?", plain[1]), 1)
-	}
-	if strings.Contains(text, "parse error") {
-		text = strings.Replace(text, ": parse error", ": want a number, or a time with its unit, such as 500ms or 1m30s", 1)
-	}
-	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
-	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
-	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
 }
