@@ -17,6 +17,11 @@ var hints = strings.NewReplacer(
 	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
 	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
 	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
+	"Redis.Dialer.Timeout", "dial_timeout",
+	"Redis.Dialer.KeepAlive", "the keep-alive of",
+	"Redis.ConnWriteTimeout", "write_timeout",
+	", or set Redis.ForceSingleClient to use this node alone", "",
+	", or a prefix by Options.NameMapper", "",
 	"--redis: wheellock: invalid: ", "--redis: ",
 	"\nwheellock: ", "\n", // of several errors
 )
