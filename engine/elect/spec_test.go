@@ -172,6 +172,17 @@ func TestRun(t *testing.T) {
 			b.Errorf("keys in Redis = %q, want the fencing counter alone", keys)
 		}
 	}))
+	t.Run("goes to the candidate that waits longest", spec(engine.Options{}, func(b *bubble) {
+		var all []*candidate
+		for i := range 5 {
+			all = append(all, b.candidate(fmt.Sprint(i)))
+			time.Sleep(time.Second)
+		}
+		for _, c := range all {
+			c.leads()
+			c.leave <- nil
+		}
+	}))
 	t.Run("shares its second lock with the same name in braces, so that one of the two has a leader", spec(engine.Options{}, func(b *bubble) {
 		red := b.candidate("red")
 		first := red.leads()
