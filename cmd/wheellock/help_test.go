@@ -187,10 +187,11 @@ func TestCompletion(t *testing.T) {
 			}
 			ask := map[string]string{
 				"bash": `source <(wheellock completion bash); COMP_WORDS=(wheellock lock --w); COMP_CWORD=2; _wheellock; echo "${COMPREPLY[@]}"`,
-				"zsh":  `autoload -U compinit; compinit -D; compadd() { shift; echo $found }; source <(wheellock completion zsh); words=(wheellock lock --w); CURRENT=3; _wheellock`,
+				"zsh": `wheellock completion zsh >"$0/_wheellock"; fpath=("$0" $fpath); autoload -U compinit; compinit -D; compadd() { shift; echo $found }
+					words=(wheellock lock --w); CURRENT=3; _wheellock; source "$0/_wheellock"; [ "$(_wheellock)" = --wait ]`,
 				"fish": `wheellock completion fish | source; complete -C 'wheellock lock --w'`,
 			}[shell]
-			cmd := exec.Command(path, "-c", ask)
+			cmd := exec.Command(path, "-c", ask, dir)
 			cmd.Env = append(os.Environ(), asProgram+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
 			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "--wait" {
 				t.Errorf("%s completes to %q, %v; want --wait", shell, out, err)
