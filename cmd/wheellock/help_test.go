@@ -149,6 +149,10 @@ func TestExitCodes(t *testing.T) {
 	if said := h.stderr.String(); !strings.Contains(said, `{"event":"granted","name":"job","token":`) || !strings.Contains(said, `{"event":"ended","name":"job","token":`) {
 		t.Errorf("--json: %s", said)
 	}
+	simple := wheellock(t, "lock", "--redis", server.URL(), "--json", "--kind", "simple", "simple", "--", "true").want(t, 0)
+	if said := simple.stderr.String(); strings.Contains(said, "token") {
+		t.Errorf("--json of a lock that has no token: %s", said)
+	}
 }
 
 func TestCompletion(t *testing.T) {

@@ -37,7 +37,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(ls)
-			l.kind.define(flags)
+			l.kind.define(flags, "none are")
 			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
 			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
 			return l.run

@@ -38,7 +38,7 @@ have a TTL.
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			t := new(top)
-			t.kind.define(flags)
+			t.kind.define(flags, "none are")
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
