@@ -120,16 +120,13 @@ func TestTopSeesMastersThatJoin(t *testing.T) {
 func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
-	addrs := cluster.Addrs()
+	addrs, names := cluster.Addrs(), make([]string, 3)
 	for i, node := range cluster.Nodes {
 		node.MustDo("CONFIG", "SET", "cluster-require-full-coverage", "no")
-		for n := 0; ; n++ {
-			name := fmt.Sprintf("job-%c-%d", 'a'+i, n)
-			if cluster.NodeOf(cluster.Slot(name)) == node {
-				node.MustDo("HSET", name, "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
-				break
-			}
+		for n := 0; names[i] == "" || cluster.NodeOf(cluster.Slot(names[i])) != node; n++ {
+			names[i] = fmt.Sprintf("job-%c-%d", 'a'+i, n)
 		}
+		node.MustDo("HSET", names[i], "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
 	}
 	cluster.Nodes[1].Kill()
 	call := func(args ...string) *program {
@@ -150,6 +147,21 @@ func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 		t.Errorf("top: unasked are %q, want %q", got, addrs[1:2])
 	}
 	call("top", "--count", "1").want(t, 69, "held=2+ waiting=? ")
+
+	// The cluster is down: what lives may be read, if that is allowed, and not written.
+	setAll := func(words ...string) {
+		for _, i := range []int{0, 2} {
+			cluster.Nodes[i].MustDo(append([]string{"CONFIG", "SET"}, words...)...)
+		}
+	}
+	setAll("cluster-require-full-coverage", "yes")
+	redistest.Await(t, "a cluster that is down", func() bool {
+		ls := call("ls").want(t, 69)
+		return ls.stdout.Len() == 0 && strings.Count(ls.stderr.String(), "CLUSTERDOWN") == 2
+	})
+	setAll("cluster-allow-reads-when-down", "yes")
+	call("ls").want(t, 69, "job-a-", "job-c-", notAll+addrs[1])
+	call("force", "--yes", names[0]).want(t, 69, "held by", "the cluster is down")
 }
 
 // Sentinels have a password of their own. It is in the environment, is not the server's, and is never shown.
