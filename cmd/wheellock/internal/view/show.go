@@ -92,6 +92,7 @@ func (s *show) lookAgain(ctx context.Context, r *redis, before *Lock) (*Lock, er
 	switch {
 	case l.Owners[0].ID != before.Owners[0].ID:
 		l.Renewal = "another owner has it now"
+	case l.TTL < 0: // nobody renews what has no end
 	case l.TTL > before.TTL-s.again.Milliseconds()/2:
 		l.Renewal = "renewed: the holder is alive"
 	default:
