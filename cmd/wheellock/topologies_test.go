@@ -157,7 +157,7 @@ func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 	setAll("cluster-require-full-coverage", "yes")
 	redistest.Await(t, "a cluster that is down", func() bool {
 		ls := call("ls").want(t, 69)
-		return ls.stdout.Len() == 0 && strings.Count(ls.stderr.String(), "CLUSTERDOWN") == 2
+		return ls.stdout.Len() == 0 && strings.Count(ls.stderr.String(), "CLUSTERDOWN") == 2 && strings.Count(ls.stderr.String(), "\n") == 1
 	})
 	setAll("cluster-allow-reads-when-down", "yes")
 	call("ls").want(t, 69, "job-a-", "job-c-", notAll+addrs[1])

@@ -82,11 +82,15 @@ func (r *redis) notAll() error {
 	if r.Mode() != rueidis.ClientModeCluster {
 		return unavailable(r.unasked[r.place])
 	}
-	var errs []error
+	var all error
 	for _, addr := range slices.Sorted(maps.Keys(r.unasked)) {
-		errs = append(errs, fmt.Errorf("could not ask the master at %s: %w", addr, r.unasked[addr]))
+		err := fmt.Errorf("could not ask the master at %s: %w", addr, r.unasked[addr])
+		if all != nil {
+			err = fmt.Errorf("%w; %w", all, err)
+		}
+		all = err
 	}
-	return unavailable(errors.Join(errs...))
+	return unavailable(all)
 }
 
 // perScan is how many keys one SCAN looks at: about a third of a millisecond of the server's time.
