@@ -213,7 +213,7 @@ func (r *redis) eachOf(ctx context.Context, pattern string, want func(name strin
 		}
 	}
 	r.masters = asked
-	return r.notAll()
+	return r.notAll(ctx)
 }
 
 func (r *redis) eachAt(ctx context.Context, m *master, pattern string, want func(name string) bool, found func([]*Lock)) error {

@@ -77,10 +77,17 @@ func (r *redis) askMasters(ctx context.Context) (known bool, err error) {
 	return known, nil
 }
 
+// errUnseen is the error of a client that was not told of the other nodes.
+var errUnseen = errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards too")
+
 // notAll is an error that tells which masters could not be asked, and why; nil: all were.
-func (r *redis) notAll() error {
+func (r *redis) notAll(ctx context.Context) error {
 	if r.Mode() != rueidis.ClientModeCluster {
-		return unavailable(r.unasked[r.place])
+		err := r.unasked[r.place]
+		if err == nil && topology.AtNode(ctx, r.Client) {
+			err = errUnseen
+		}
+		return unavailable(err)
 	}
 	var all error
 	for _, addr := range slices.Sorted(maps.Keys(r.unasked)) {
