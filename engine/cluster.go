@@ -18,7 +18,7 @@ import (
 )
 
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
-var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards too, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
+var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from version 8 on +cluster|shards too, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
 // askTime is the time limit for asking one node of a cluster for its map.
 const askTime = 2 * time.Second

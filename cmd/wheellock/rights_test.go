@@ -76,7 +76,7 @@ func TestClusterWithRightsToReadOnly(t *testing.T) {
 	}
 	var url string
 	for _, node := range slices.Backward(c.Nodes) {
-		url = asUser(node, "~*", "&*", "+@read", "+cluster|slots", "+pubsub")
+		url = asUser(node, "~*", "&*", "+@read", "+cluster|slots", "+cluster|shards", "+pubsub")
 	}
 	redistest.Await(t, "the replicas to have them", func() bool {
 		keys := 0

@@ -78,7 +78,7 @@ func (r *redis) askMasters(ctx context.Context) (known bool, err error) {
 }
 
 // errUnseen is the error of a client that was not told of the other nodes.
-var errUnseen = errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards too")
+var errUnseen = errors.New("this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from version 8 on +cluster|shards too")
 
 // notAll is an error that tells which masters could not be asked, and why; nil: all were.
 func (r *redis) notAll(ctx context.Context) error {
