@@ -18,20 +18,7 @@ import (
 )
 
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
-var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from Redis 8 on +cluster|shards, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
-
-// ofCluster reports whether a server says that it is a node of a cluster. HELLO needs no right; if it does not exist,
-// INFO says the same.
-func ofCluster(ctx context.Context, client rueidis.Client) bool {
-	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
-	if err != nil {
-		info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-		return strings.Contains(info, "redis_mode:cluster")
-	}
-	mode := said["mode"]
-	text, _ := mode.ToString()
-	return text == "cluster"
-}
+var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from version 8 on +cluster|shards too, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
 // askTime is the time limit for asking one node of a cluster for its map.
 const askTime = 2 * time.Second

@@ -170,7 +170,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	var loaded *redisconn.Loaded
 	if client.Mode() == rueidis.ClientModeCluster {
 		err = e.prepareCluster(ctx, o)
-	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && ofCluster(ctx, client) {
+	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && topology.AtNode(ctx, client) {
 		err = errUnseen
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ const (
 	noPermLua  Fault = 6  // the same, in the words of a script
 	wrongType  Fault = 7  // never sent as it is: the type is named by Foreign
 	Other      Fault = 8  // anything else
-	Moving     Fault = 9  // a key is on its way to another node of the cluster; it passes
+	Moving     Fault = 9  // a key is on its way to another node of the cluster, or the cluster is down; it passes
 	OutOfRange Fault = 10 // a number is, or would be, 2^53 or more: scripts count exactly below that
 )
 
@@ -129,7 +129,7 @@ var faultWords = [...]string{
 	ReadOnly: "READONLY: the server is a replica", OutOfMem: "OOM: the server is at maxmemory",
 	Misconf: "MISCONF: the server cannot save and has stopped writes", NoReplicas: "NOREPLICAS: not enough good replicas",
 	NoPerm: "NOPERM: the user may not use this key or command", noPermLua: "NOPERM: the user may not use this key or command",
-	wrongType: "WRONGTYPE", Other: "an error inside the script", Moving: "TRYAGAIN: a key is on its way to another node",
+	wrongType: "WRONGTYPE", Other: "an error inside the script", Moving: "TRYAGAIN: a key is on its way to another node, or the cluster is down",
 	OutOfRange: "a number is out of range: scripts count up to 2^53",
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 )
 
@@ -47,7 +48,8 @@ func (s *session) compare(args []string) (exit int) {
 		}
 		sides[i] = report.Side{Name: path, Runs: runs}
 	}
-	if err := report.Compare(s.stdout, sides[0], sides[1], widthOf(s.stdout)); err != nil {
+	width, _ := output.Size(s.stdout)
+	if err := report.Compare(s.stdout, sides[0], sides[1], width); err != nil {
 		s.complain(err.Error())
 		return exitUsage
 	}

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
@@ -28,9 +28,6 @@ type settings struct {
 	repeat  int
 	fail    []report.Threshold
 }
-
-// errHelp says that help was asked for.
-var errHelp = flag.ErrHelp
 
 // The bounds of what can be asked for: a million names are 64 MB of cells, a million callers as many stacks.
 const (
@@ -51,13 +48,10 @@ type bound struct {
 	most  int
 }
 
-// define says which flags there are, and their defaults. What they mean is in help.go. Package flag prints nothing by itself: parse
-// returns what it finds as an error.
+// define says which flags there are, and their defaults. What they mean is in help.go.
 func define(s *settings) (*flag.FlagSet, []bound) {
 	p := &s.plan
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
 	flags.StringVar(&s.redis.URL, "redis", os.Getenv(redisflags.URLVariable), "")
 	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
@@ -94,8 +88,8 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 func parse(args []string) (settings, error) {
 	s := settings{}
 	flags, bounds := define(&s)
-	if err := flags.Parse(args); err != nil {
-		return s, plainly(err)
+	if err := flagset.Parse(flags, args); err != nil {
+		return s, err
 	}
 	given := make(map[string]bool) // a default may depend on other flags, so it matters whether a flag was given, not only its value
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -271,15 +265,4 @@ func (s *settings) master(i int) redisflags.Flags {
 	f := s.redis
 	f.URL = s.masters[i]
 	return f
-}
-
-// plainly says what package flag says, in our words.
-func plainly(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return errHelp
-	}
-	text := err.Error()
-	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
-	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
-	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
 }

@@ -24,7 +24,8 @@ Where
   --password-file FILE
                     its first line is the password, in place of the URL's.
                     Without it and without one in the URL, the environment's
-                    WHEELLOCK_PASSWORD is. It is never shown
+                    WHEELLOCK_PASSWORD or REDISCLI_AUTH is. That of sentinels is
+                    WHEELLOCK_SENTINEL_PASSWORD. None is ever shown
   --cacert FILE     rediss: the authorities to trust, in PEM, in place of the
                     system's
   --cert FILE       rediss: a certificate of our own, in PEM

@@ -49,6 +49,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -56,6 +57,7 @@ import (
 	"syscall"
 
 	"github.com/wheellock/wheellock/cmd/internal/notes"
+	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
@@ -128,29 +130,16 @@ func run(end, hurry context.Context, args []string, stdout, stderr io.Writer) (e
 		fmt.Fprintf(stderr, "loadgen: %v\n", err)
 		return exitFailed
 	}
-	out := &output{Writer: stdout}
+	out := &output.Stream{Writer: stdout}
 	s := session{end: end, hurry: hurry, self: self, stdout: out, stderr: stderr}
 	exit = s.run(args)
-	if out.err != nil {
-		s.complain("the output is not complete: " + out.err.Error())
+	if err := out.Err(); err != nil {
+		s.complain(err.Error())
 		if exit == exitOK {
 			exit = exitFailed
 		}
 	}
 	return exit
-}
-
-// output is a standard output that keeps the last error of writing to it.
-type output struct {
-	io.Writer
-	err error
-}
-
-func (o *output) Write(p []byte) (n int, err error) {
-	if n, err = o.Writer.Write(p); err != nil {
-		o.err = err
-	}
-	return n, err
 }
 
 func (s *session) run(args []string) (exit int) {
@@ -163,11 +152,11 @@ func (s *session) run(args []string) (exit int) {
 	}
 	settings, err := parse(args)
 	switch {
-	case errors.Is(err, errHelp):
+	case errors.Is(err, flag.ErrHelp):
 		io.WriteString(s.stdout, help)
 		return exitOK
 	case err != nil:
-		s.complain(err.Error() + "; loadgen -h explains the flags")
+		s.complain(redisflags.Explain(err) + "; loadgen -h explains the flags")
 		return exitUsage
 	}
 	s.settings = settings
@@ -182,7 +171,7 @@ func (s *session) run(args []string) (exit int) {
 // complain tells an error.
 func (s *session) complain(text string) {
 	const head = "loadgen: "
-	if width := widthOf(s.stderr); width > 0 {
+	if width, _ := output.Size(s.stderr); width > 0 {
 		text = report.Wrap(head, text, width)
 	} else {
 		text = head + text

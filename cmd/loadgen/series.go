@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/page"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 )
@@ -18,7 +19,7 @@ func (s *session) series() (runs []*report.Result, err error) {
 	if s.settings.json == "-" {
 		s.out = s.stderr
 	}
-	s.width = widthOf(s.out)
+	s.width, _ = output.Size(s.out)
 	files, err := s.openFiles()
 	if err != nil {
 		return nil, err

@@ -222,6 +222,11 @@ func TestPasswordFromTheEnvironment(t *testing.T) {
 	if exit, _, said := program(t, []string{"WHEELLOCK_PASSWORD=hunter2"}, load...); exit != exitOK {
 		t.Errorf("a server of its own: exit %d, said %s", exit, said)
 	}
+	sentinel := redistest.StartOneSentinel(t, redistest.Start(t).Addr(), 1, "--requirepass", "sesame")
+	load = append(load, "--redis", "redis://"+sentinel.Addr()+"?master_set="+redistest.MasterName, "--processes", "2")
+	if exit, out, said := program(t, []string{"WHEELLOCK_SENTINEL_PASSWORD=sesame"}, load...); exit != exitOK || strings.Contains(out+said, "sesame") {
+		t.Errorf("the sentinels' password: exit %d, said %s%s", exit, out, said)
+	}
 }
 
 // What the engine knows of a connection that fails, loadgen says, in words for who uses flags.

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
@@ -155,20 +152,4 @@ func (s *session) account(problems []string) *report.Result {
 	}
 	s.facts.Redis, s.facts.KeysLeft, s.facts.PermitsWrong, s.facts.Problems = s.after.Since(s.before), left, permits, problems
 	return s.sums.Account(&s.facts)
-}
-
-// widthOf is the width of a terminal, or 0.
-func widthOf(w io.Writer) int {
-	if out, is := w.(*output); is {
-		w = out.Writer
-	}
-	f, isFile := w.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return 80
-	}
-	return width
 }

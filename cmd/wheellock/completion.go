@@ -28,7 +28,7 @@ _wheellock() {
 	found=("${(@f)$(wheellock __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 	if [[ -n "$found" ]]; then compadd -a found; else _default; fi
 }
-compdef _wheellock wheellock
+if [[ "$funcstack[1]" = _wheellock ]]; then _wheellock; else compdef _wheellock wheellock; fi
 `,
 	"fish": `complete -c wheellock -a '(set -l words (commandline -opc) (commandline -ct); wheellock __complete -- $words[2..-1] 2>/dev/null)'
 `,

@@ -89,6 +89,9 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"lock job true":                        "put -- before the command: wheellock lock job -- true",
 		"lock job other -- true":               `what is "other"?`,
 		"lock job --":                          "say after -- which command",
+		"lock job --wait soon -- true":         `invalid value "soon" for --wait: want a time with its unit, such as 500ms or 1m30s`,
+		"lock job --try=maybe -- true":         `invalid value "maybe" for --try: want true or false`,
+		"top --count many":                     `invalid value "many" for --count: want a whole number`,
 		"lock job --wait 5 -- true":            `invalid value "5" for --wait: a time needs a unit; did you mean 5s?`,
 		"lock job --wait -- true":              "a value is missing after --wait",
 		"lock job --wait -1s -- true":          "--wait -1s: must not be negative",
@@ -100,7 +103,6 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"force a b --yes":                      "name one lock, not 2",
 		"top --interval 1ms":                   "--interval 1ms: must be at least 100ms",
 		"top --count -1":                       "--count -1: must not be negative",
-		"top --count many":                     `invalid value "many" for --count`,
 		"completion csh":                       "name a shell",
 		"ls --redis ftp://u:hunter2@h":         "Redis URL",
 		"ls --redis redis://h/x/y":             "Redis URL",
@@ -147,6 +149,10 @@ func TestExitCodes(t *testing.T) {
 	if said := h.stderr.String(); !strings.Contains(said, `{"event":"granted","name":"job","token":`) || !strings.Contains(said, `{"event":"ended","name":"job","token":`) {
 		t.Errorf("--json: %s", said)
 	}
+	simple := wheellock(t, "lock", "--redis", server.URL(), "--json", "--kind", "simple", "simple", "--", "true").want(t, 0)
+	if said := simple.stderr.String(); strings.Contains(said, "token") {
+		t.Errorf("--json of a lock that has no token: %s", said)
+	}
 }
 
 func TestCompletion(t *testing.T) {
@@ -185,10 +191,11 @@ func TestCompletion(t *testing.T) {
 			}
 			ask := map[string]string{
 				"bash": `source <(wheellock completion bash); COMP_WORDS=(wheellock lock --w); COMP_CWORD=2; _wheellock; echo "${COMPREPLY[@]}"`,
-				"zsh":  `autoload -U compinit; compinit -D; compadd() { shift; echo $found }; source <(wheellock completion zsh); words=(wheellock lock --w); CURRENT=3; _wheellock`,
+				"zsh": `wheellock completion zsh >"$0/_wheellock"; fpath=("$0" $fpath); autoload -U compinit; compinit -D; compadd() { shift; echo $found }
+					words=(wheellock lock --w); CURRENT=3; _wheellock; source "$0/_wheellock"; [ "$(_wheellock)" = --wait ]`,
 				"fish": `wheellock completion fish | source; complete -C 'wheellock lock --w'`,
 			}[shell]
-			cmd := exec.Command(path, "-c", ask)
+			cmd := exec.Command(path, "-c", ask, dir)
 			cmd.Env = append(os.Environ(), asProgram+"=1", "PATH="+dir+":"+os.Getenv("PATH"))
 			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "--wait" {
 				t.Errorf("%s completes to %q, %v; want --wait", shell, out, err)

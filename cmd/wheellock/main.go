@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	env.Define(flags)
 	version := false
 	flags.BoolVar(&version, "version", false, "")
-	switch err := cli.Parse(flags, args); {
+	switch err := flagset.Parse(flags, args); {
 	case errors.Is(err, flag.ErrHelp), err == nil && flags.NArg() == 0 && !version:
 		help(stdout)
 		return cli.ExitOK

@@ -76,7 +76,7 @@ func TestClusterWithRightsToReadOnly(t *testing.T) {
 	}
 	var url string
 	for _, node := range slices.Backward(c.Nodes) {
-		url = asUser(node, "~*", "&*", "+@read", "+cluster|slots", "+pubsub")
+		url = asUser(node, "~*", "&*", "+@read", "+cluster|slots", "+cluster|shards", "+pubsub")
 	}
 	redistest.Await(t, "the replicas to have them", func() bool {
 		keys := 0
@@ -87,6 +87,19 @@ func TestClusterWithRightsToReadOnly(t *testing.T) {
 	})
 	if listed := decode[row](t, wheellock(t, "ls", "--json", "--redis", url).want(t, 0)); len(listed) != 6 {
 		t.Errorf("ls lists %d locks, want 6", len(listed))
+	}
+}
+
+// A user that may not ask for the nodes of a cluster sees the locks of one, and is told that these are not all.
+func TestOneNodeOfAClusterIsNotAll(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	name := testkit.Spread("job", 1)[0]
+	node := c.NodeOf(c.Slot(name))
+	node.MustDo("HSET", name, "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	url := asUser(node, "~*", "&*", "+@read", "+pubsub")
+	for _, args := range [][]string{{"ls"}, {"ls", "--json"}, {"top", "--count", "1"}} {
+		wheellock(t, append(args, "--redis", url)...).want(t, 69, name, "this is a node of a Redis Cluster", "grant +cluster|slots")
 	}
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +114,79 @@ func TestTopSeesMastersThatJoin(t *testing.T) {
 	cluster.MoveSlot(cluster.Slot("job"), cluster.AddMaster())
 	hold("another")
 	await("held=2 ")
+}
+
+// A master that cannot be asked hides its own locks, and no others. Which one that is, is told, and by the exit code that there is one.
+func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	addrs, names := cluster.Addrs(), make([]string, 3)
+	for i, node := range cluster.Nodes {
+		node.MustDo("CONFIG", "SET", "cluster-require-full-coverage", "no")
+		for n := 0; names[i] == "" || cluster.NodeOf(cluster.Slot(names[i])) != node; n++ {
+			names[i] = fmt.Sprintf("job-%c-%d", 'a'+i, n)
+		}
+		node.MustDo("HSET", names[i], "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	}
+	cluster.Nodes[1].Kill()
+	call := func(args ...string) *program {
+		return wheellock(t, append(args, "--redis", "redis://"+addrs[0]+"?addr="+addrs[2])...)
+	}
+	const notAll = "could not ask the master at "
+	for _, p := range []*program{
+		call("ls"), call("ls", "--sort", "ttl"), call("ls", "--json"),
+		call("top", "--count", "1"), call("top", "--count", "2", "--interval", "100ms", "--json"),
+	} {
+		p.want(t, 69, "job-a-", "job-c-", notAll+addrs[1])
+		if said := p.stderr.String(); strings.Contains(p.stdout.String(), "job-b-") || strings.Contains(said, addrs[0]) || strings.Contains(said, addrs[2]) {
+			t.Errorf("%q said:\n%s%s", p.Args[1:], p.stdout.String(), said)
+		}
+	}
+	top := call("top", "--count", "1", "--json").want(t, 69)
+	if got := decode[struct{ Unasked []string }](t, top)[0].Unasked; !slices.Equal(got, addrs[1:2]) {
+		t.Errorf("top: unasked are %q, want %q", got, addrs[1:2])
+	}
+	call("top", "--count", "1").want(t, 69, "held=2+ waiting=? ")
+
+	// The cluster is down: what lives may be read, if that is allowed, and not written.
+	setAll := func(words ...string) {
+		for _, i := range []int{0, 2} {
+			cluster.Nodes[i].MustDo(append([]string{"CONFIG", "SET"}, words...)...)
+		}
+	}
+	setAll("cluster-require-full-coverage", "yes")
+	redistest.Await(t, "a cluster that is down", func() bool {
+		ls := call("ls").want(t, 69)
+		return ls.stdout.Len() == 0 && strings.Count(ls.stderr.String(), "CLUSTERDOWN") == 2 && strings.Count(ls.stderr.String(), "\n") == 1
+	})
+	setAll("cluster-allow-reads-when-down", "yes")
+	call("ls").want(t, 69, "job-a-", "job-c-", notAll+addrs[1])
+	call("force", "--yes", names[0]).want(t, 69, "held by", "the cluster is down")
+}
+
+// Sentinels have a password of their own. It is in the environment, is not the server's, and is never shown.
+func TestSentinelsWithAPassword(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	sentinel := redistest.StartOneSentinel(t, master.Addr(), 1, "--requirepass", "sesame")
+	url := "redis://" + sentinel.Addr() + "?master_set=" + redistest.MasterName
+	call := func(exit int, password string, args ...string) *program {
+		t.Helper()
+		p := wheellock(t, append([]string{args[0], "--redis", url}, args[1:]...)...)
+		p.Env = append(p.Env, "WHEELLOCK_SENTINEL_PASSWORD="+password)
+		if p.want(t, exit); strings.Contains(p.stdout.String()+p.stderr.String(), "sesame") {
+			t.Errorf("%q shows the password", args)
+		}
+		return p
+	}
+	call(3, "sesame", "lock", "job", "--", "sh", "-c", "exit 3")
+	call(0, "sesame", "ls").want(t, 0, "NAME")
+	call(1, "sesame", "doctor").want(t, 1, "1 sentinel is known")
+	for _, password := range []string{"", "wrong"} {
+		for command, exit := range map[string]int{"ls": 69, "doctor": 2} {
+			call(exit, password, command).want(t, exit, "WHEELLOCK_SENTINEL_PASSWORD for the sentinels")
+		}
+	}
 }
 
 // A Sentinel in the place of a server is told from one, and so is what to do.

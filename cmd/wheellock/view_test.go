@@ -559,6 +559,11 @@ func TestShowAgain(t *testing.T) {
 	testkit.MustLock(t, e.Mutex("fixed"), engine.WithLease(time.Hour))
 	wheellock(t, "show", "--again", "1s", "renewed", "--redis", server.URL()).want(t, 0, "renewed: the holder is alive")
 	wheellock(t, "show", "--again", "100ms", "fixed", "--redis", server.URL()).want(t, 0, "not renewed in 100ms")
+	server.MustDo("HSET", "endless", "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	endless := wheellock(t, "show", "--again", "100ms", "endless", "--redis", server.URL()).want(t, 0, "it will never free itself")
+	if said := endless.stdout.String(); strings.Contains(said, "alive") {
+		t.Errorf("nobody renews a lease without an end: %s", said)
+	}
 }
 
 // The URL of a Redis is no name, and no pattern.

@@ -36,7 +36,11 @@ func (cs *calls) do(ctx context.Context, key string, fetch func(context.Context)
 	case <-c.done:
 	case <-ctx.Done():
 		cs.leave(key, c)
-		return nil, false, fmt.Errorf("flight: %w", context.Cause(ctx))
+		select {
+		case <-c.done: // in the same moment: this may be the last caller that hears of a panic
+		default:
+			return nil, false, fmt.Errorf("flight: %w", context.Cause(ctx))
+		}
 	}
 	if c.panicked != nil {
 		panic(c.panicked)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -84,6 +85,19 @@ func Ask(ctx context.Context, client rueidis.Client, addr string) (*Map, error) 
 		return nil, fmt.Errorf("CLUSTER SLOTS: %s knows of nobody who serves a hash slot", addr)
 	}
 	return m, nil
+}
+
+// AtNode reports whether a client is connected to a node of a cluster, by what the server says. HELLO needs no right; if it does not exist,
+// INFO says the same.
+func AtNode(ctx context.Context, client rueidis.Client) bool {
+	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
+	if err != nil {
+		info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+		return strings.Contains(info, "redis_mode:cluster")
+	}
+	mode := said["mode"]
+	text, _ := mode.ToString()
+	return text == "cluster"
 }
 
 // readRange reads one element of the answer: first slot, last slot, master, replicas. False: the element names no

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // The whole cluster goes and comes back: callers wait for it, and nobody has to open anything anew. It is told once of each master,
@@ -141,5 +143,33 @@ func TestClusterRights(t *testing.T) {
 			}
 		}
 		grant(node)
+	}
+}
+
+// From Redis 8 on the client asks by CLUSTER SHARDS, and the engine by CLUSTER SLOTS all the same.
+func TestClusterRightsFromRedis8On(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartNewer(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)), "--cluster-announce-ip", "127.0.0.1")
+	if version := resp.InfoFields(server.MustDo("INFO", "server").Text)["redis_version"]; strings.HasPrefix(version, "7.") {
+		t.Skip("this is Redis ", version)
+	}
+	server.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+	redistest.Await(t, "the cluster", func() bool { return strings.Contains(server.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })
+	rule := slices.Concat(testkit.AclRule(t), testkit.AclBesides(t, "a Redis Cluster"), testkit.AclBesides(t, "PubSub: PubSubSharded"), []string{"+cluster|shards"})
+	for _, lacking := range []string{"cluster|slots", "cluster|shards", ""} {
+		server.MustDo(slices.Concat([]string{"ACL", "SETUSER", "locks", "reset", "on", ">password"}, rule)...)
+		if lacking != "" {
+			server.MustDo("ACL", "SETUSER", "locks", "-"+lacking)
+		}
+		opts := testkit.OptionsFor(server.Addr())
+		opts.Redis.Username, opts.Redis.Password = "locks", "password"
+		opts.NameMapper = func(name string) string { return "app:" + name }
+		e, err := engine.Open(testkit.Soon(t), opts)
+		if err == nil {
+			e.Close()
+		}
+		if (err == nil) != (lacking == "") || err != nil && (!errors.Is(err, engine.ErrRefused) || !strings.Contains(err.Error(), lacking)) {
+			t.Errorf("Open without %q = %v", lacking, err)
+		}
 	}
 }

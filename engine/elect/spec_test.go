@@ -70,7 +70,11 @@ func (b *bubble) candidate(identity string) *candidate {
 }
 
 func (b *bubble) candidateOn(e *engine.Engine, opts elect.Options) *candidate {
-	c := &candidate{b, elect.New(e, name, opts), e, nil, make(chan leading, 100), make(chan error), make(chan error, 1)}
+	return b.candidateFor(elect.New(e, name, opts), e)
+}
+
+func (b *bubble) candidateFor(election *elect.Election, e *engine.Engine) *candidate {
+	c := &candidate{b, election, e, nil, make(chan leading, 100), make(chan error), make(chan error, 1)}
 	ctx, stop := context.WithCancelCause(context.Background())
 	c.stop = stop
 	go func() { c.ended <- c.Run(ctx, c.lead) }()
@@ -167,6 +171,29 @@ func TestRun(t *testing.T) {
 		if keys := b.redis.Keys(); len(keys) != 1 || !strings.HasPrefix(keys[0], "redisson_lock_token:") {
 			b.Errorf("keys in Redis = %q, want the fencing counter alone", keys)
 		}
+	}))
+	t.Run("goes to the candidate that waits longest", spec(engine.Options{}, func(b *bubble) {
+		var all []*candidate
+		for i := range 5 {
+			all = append(all, b.candidate(fmt.Sprint(i)))
+			time.Sleep(time.Second)
+		}
+		for _, c := range all {
+			c.leads()
+			c.leave <- nil
+		}
+	}))
+	t.Run("shares its second lock with the same name in braces, so that one of the two has a leader", spec(engine.Options{}, func(b *bubble) {
+		red := b.candidate("red")
+		first := red.leads()
+		e := b.engine()
+		blue := b.candidateFor(elect.New(e, "{"+name+"}", elect.Options{Identity: "blue"}), e)
+		time.Sleep(time.Hour)
+		blue.wantIdle()
+		b.wantLeader(blue.Election, "", 0)
+		b.wantLeader(red.Election, "red", first.term)
+		red.stop(nil)
+		b.wantLeader(blue.Election, "blue", blue.leads().term)
 	}))
 	t.Run("ends with its context, and gives the name back", spec(engine.Options{}, func(b *bubble) {
 		red := b.candidate("red")

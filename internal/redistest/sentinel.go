@@ -58,7 +58,8 @@ func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) 
 	tb.Helper()
 	_, port, _ := net.SplitHostPort(master)
 	sentinel := run(tb, &redisserver.Server{
-		Program: []string{"redis-sentinel"},
+		Program:  []string{"redis-sentinel"},
+		Password: valueOf(args, "--requirepass"),
 		Command: func(own *redisserver.Server) ([]string, error) {
 			path := filepath.Join(own.Dir, "sentinel.conf")
 			args := append([]string{path, "--port", strconv.Itoa(own.Port)}, args...) // wins over the port in the file

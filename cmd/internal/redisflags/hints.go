@@ -7,7 +7,7 @@ var hints = strings.NewReplacer(
 	"Else set Options.Redis.InitAddress", "Else name another one with --redis",
 	"set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", "check host and port in --redis",
 	"set Redis.Password", "put it into "+PasswordVariable+", REDISCLI_AUTH or a file for --password-file",
-	", or Redis.Sentinel.Password for the sentinels", "; this program has none for sentinels",
+	"Redis.Sentinel.Password", SentinelPasswordVariable,
 	"set Redis.Sentinel.MasterSet to the name of the master", "add ?master_set=NAME to the URL",
 	"check Redis.Username and Redis.Password", "check the user and the password",
 	"put who signed it into Redis.TLSConfig.RootCAs", "name the file of who signed it with --cacert",
@@ -17,6 +17,11 @@ var hints = strings.NewReplacer(
 	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
 	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
 	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
+	"Redis.Dialer.Timeout", "dial_timeout",
+	"Redis.Dialer.KeepAlive", "the keep-alive of",
+	"Redis.ConnWriteTimeout", "write_timeout",
+	", or set Redis.ForceSingleClient to use this node alone", "",
+	", or a prefix by Options.NameMapper", "",
 	"--redis: wheellock: invalid: ", "--redis: ",
 	"\nwheellock: ", "\n", // of several errors
 )

@@ -31,10 +31,13 @@ const URLVariable = "WHEELLOCK_REDIS"
 // PasswordVariable is the environment variable with the password, where neither the URL nor a file has one. Without it redis-cli's is taken.
 const PasswordVariable = "WHEELLOCK_PASSWORD"
 
+// SentinelPasswordVariable is the environment variable with the password of the sentinels, which are never sent the server's.
+const SentinelPasswordVariable = "WHEELLOCK_SENTINEL_PASSWORD"
+
 // Define declares the flags, without the one for the URL: its default is the program's matter.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.StringVar(&f.User, "user", "", "the `USER` to log in as, in place of the URL's")
-	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" or REDISCLI_AUTH is it")
+	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" or REDISCLI_AUTH is it. That of sentinels is "+SentinelPasswordVariable)
 	flags.StringVar(&f.CA, "cacert", "", "rediss: `FILE` of the authorities to trust, in PEM, in place of the system's")
 	flags.StringVar(&f.Cert, "cert", "", "rediss: `FILE` of a certificate of our own, in PEM")
 	flags.StringVar(&f.Key, "key", "", "rediss: `FILE` of its private key, in PEM")
@@ -61,6 +64,7 @@ func (f *Flags) Options() (engine.Options, error) {
 	if f.PasswordFile == "" && r.Password == "" {
 		r.Password = cmp.Or(os.Getenv(PasswordVariable), os.Getenv("REDISCLI_AUTH"))
 	}
+	r.Sentinel.Password = os.Getenv(SentinelPasswordVariable)
 	if f.CA+f.Cert+f.Key != "" {
 		err = f.secure(r.TLSConfig)
 	}

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/wheellock/wheellock/cmd/internal/flagset"
+	"github.com/wheellock/wheellock/cmd/internal/output"
 )
 
 // Command is one command of wheellock.
@@ -59,11 +59,11 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	if !strings.Contains(c.Args, "--") {
 		words = append(words, env.After...)
 	}
-	out := &output{Writer: env.Stdout}
+	out := &output.Stream{Writer: env.Stdout}
 	env.Stdout = out
 	exit = run(ctx, env, words)
-	if out.err != nil && exit < ExitUsage { // it tells of what should have been written
-		return env.Fail(fmt.Errorf("the output is not complete: %w", out.err))
+	if err := out.Err(); err != nil && exit < ExitUsage { // it tells of what should have been written
+		return env.Fail(err)
 	}
 	return exit
 }
@@ -74,7 +74,7 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 		args, e.After, e.Dashes = args[:i], args[i+1:], true
 	}
 	for {
-		if err := Parse(flags, args); err != nil {
+		if err := flagset.Parse(flags, args); err != nil {
 			return nil, err
 		}
 		if args = flags.Args(); len(args) == 0 {
@@ -82,27 +82,4 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 		}
 		words, args = append(words, args[0]), args[1:]
 	}
-}
-
-// plainNumber is the complaint of package flag about a number without a unit, where a flag wants a time.
-var plainNumber = regexp.MustCompile(`^invalid value "([0-9]+(?:\.[0-9]+)?)" for flag -.*: parse error$`)
-
-// Parse reads the flags up to the first other word. Its errors are what package flag says, in our words.
-func Parse(flags *flag.FlagSet, args []string) error {
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return err
-	}
-	text := err.Error()
-	if plain := plainNumber.FindStringSubmatch(text); plain != nil {
-		text = strings.Replace(text, ": parse error", fmt.Sprintf(": a time needs a unit; did you mean %ss?", plain[1]), 1)
-	}
-	if strings.Contains(text, "parse error") {
-		text = strings.Replace(text, ": parse error", ": want a number, or a time with its unit, such as 500ms or 1m30s", 1)
-	}
-	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
-	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
-	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
 }

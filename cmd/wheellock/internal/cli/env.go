@@ -16,8 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
+	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/engine"
 )
@@ -26,7 +25,7 @@ import (
 type Env struct {
 	Name   string // of the program and the command, before what is said on Stderr
 	Stdin  io.Reader
-	Stdout io.Writer // of a command that runs, an *output
+	Stdout io.Writer // of a command that runs, an *output.Stream
 	Stderr io.Writer
 	JSON   bool // one JSON value for each thing that is told
 	Redis  redisflags.Flags
@@ -175,29 +174,5 @@ func NamedBy(name string) Named {
 	return Named{name, []byte(name)}
 }
 
-// Size is how many columns and lines Stdout has; 0 columns: not a terminal. Only a command that runs may ask.
-func (e *Env) Size() (columns, lines int) {
-	f, isFile := e.Stdout.(*output).Writer.(*os.File)
-	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		return 0, 0
-	}
-	columns, lines, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 || lines <= 0 {
-		return 80, 24
-	}
-	return columns, lines
-}
-
-// output is a Stdout that keeps the first error of writing to it: a list that ends early must not look complete.
-type output struct {
-	io.Writer
-	err error
-}
-
-func (o *output) Write(p []byte) (n int, err error) {
-	n, err = o.Writer.Write(p)
-	if o.err == nil {
-		o.err = err
-	}
-	return n, err
-}
+// Size is how many columns and lines Stdout has; 0 columns: not a terminal.
+func (e *Env) Size() (columns, lines int) { return output.Size(e.Stdout) }

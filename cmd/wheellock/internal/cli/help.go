@@ -4,10 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"github.com/wheellock/wheellock/cmd/internal/output"
 )
 
 // explain writes the help of a command.
@@ -32,10 +31,8 @@ var width = 80
 
 // Fit has lines end where the terminal ends, if that is narrow. It comes before all else.
 func Fit(stdout io.Writer) {
-	if f, isFile := stdout.(*os.File); isFile {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns >= 2*column {
-			width = min(width, columns)
-		}
+	if columns, _ := output.Size(stdout); columns >= 2*column {
+		width = min(width, columns)
 	}
 }
 

@@ -366,7 +366,7 @@ func TestConnection(t *testing.T) {
 		"no password":        {"redis://" + server.Addr(), "NOAUTH"},
 		"a wrong password":   {"redis://:canary-7f3a@" + server.Addr(), "WRONGPASS"},
 		"no TLS there":       {"rediss://:secret@" + server.Addr(), "TLS"},
-		"sentinels with one": {"redis://" + server.Addr() + "?master_set=mymaster", "none for sentinels"},
+		"sentinels with one": {"redis://" + server.Addr() + "?master_set=mymaster", "WHEELLOCK_SENTINEL_PASSWORD for the sentinels"},
 		"nobody listens":     {"redis://user:canary-7f3a@127.0.0.1:" + strconv.Itoa(redistest.FreePort(t)), "Else name another one with --redis"},
 		"no server behind":   {"redis://" + redistest.NewProxy(t, "127.0.0.1:1").Addr(), "hung up"},
 		"no sentinel":        {"redis://127.0.0.1:1?addr=127.0.0.1:2&master_set=mymaster", "refused"},

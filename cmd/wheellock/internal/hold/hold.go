@@ -86,7 +86,7 @@ func (s *settings) options(env *cli.Env) func(*engine.Options) {
 type event struct {
 	Event string `json:"event"`
 	cli.Named
-	Token int64  `json:"token"`
+	Token int64  `json:"token,omitempty"`
 	Exit  *int   `json:"exit,omitempty"`
 	Error string `json:"error,omitempty"`
 }

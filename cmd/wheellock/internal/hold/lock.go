@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/guard"
 	"github.com/wheellock/wheellock/engine"
@@ -120,7 +121,7 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 	case o.Lost == nil && errors.Is(unlocked, engine.ErrLost): // just before the command's end
 		o.Lost = unlocked
 	case o.Lost == nil && unlocked != nil:
-		env.Note("the command has ended; %v. The lock is free after %v at the latest", unlocked, l.lease)
+		env.Note("the command has ended; %s. The lock is free after %v at the latest", redisflags.Explain(unlocked), l.lease)
 	}
 	l.ended(env, token, o)
 	return o, nil

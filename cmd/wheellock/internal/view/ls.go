@@ -37,7 +37,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(ls)
-			l.kind.define(flags)
+			l.kind.define(flags, "none are")
 			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
 			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
 			return l.run
@@ -91,12 +91,12 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 			table.add(locks)
 		}
 	})
-	if err != nil {
-		return env.Fail(err)
-	}
-	if order != nil {
+	if len(all) > 0 {
 		slices.SortFunc(all, order)
 		table.add(all)
+	}
+	if err != nil {
+		return env.Fail(err)
 	}
 	table.end()
 	if r.unread > 0 {
@@ -201,14 +201,28 @@ func (r *redis) each(ctx context.Context, pattern string, found func([]*Lock)) e
 	return r.eachOf(ctx, pattern, func(string) bool { return true }, found)
 }
 
-// eachOf passes on the locks among the names that are wanted. Of the others nothing but the keys is asked for.
+// eachOf passes on the locks among the names that are wanted, master after master. Of the others nothing but the keys is asked for. The
+// error is that of notAll.
 func (r *redis) eachOf(ctx context.Context, pattern string, want func(name string) bool, found func([]*Lock)) error {
+	var asked []master
+	for _, m := range r.masters {
+		if err := r.eachAt(ctx, &m, pattern, want, found); err != nil {
+			r.unasked[m.addr] = err
+		} else {
+			asked = append(asked, m)
+		}
+	}
+	r.masters = asked
+	return r.notAll(ctx)
+}
+
+func (r *redis) eachAt(ctx context.Context, m *master, pattern string, want func(name string) bool, found func([]*Lock)) error {
 	unwanted := func(name string) bool { return !want(name) }
 	as := "hash"
 	if r.simple {
 		as = "string"
 	}
-	err := r.scan(ctx, pattern, as, func(keys []string) error {
+	err := m.scan(ctx, pattern, as, func(keys []string) error {
 		keys = slices.DeleteFunc(keys, unwanted)
 		if len(keys) == 0 {
 			return nil
@@ -221,7 +235,7 @@ func (r *redis) eachOf(ctx context.Context, pattern string, want func(name strin
 		return err
 	}
 	// The ids of the permits that are held are in a sorted set beside the name.
-	return r.scan(ctx, "{"+pattern+"}:timeout", "zset", func(keys []string) error {
+	return m.scan(ctx, "{"+pattern+"}:timeout", "zset", func(keys []string) error {
 		for i, key := range keys {
 			keys[i] = strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}:timeout")
 		}

@@ -25,7 +25,8 @@ type redis struct {
 	rueidis.Client
 	options rueidis.ClientOption
 	place   string           // for people, without secrets
-	masters []rueidis.Client // the server, or the masters of a cluster
+	masters []master         // the server, or the masters of a cluster, as far as they answer
+	unasked map[string]error // why others do not, by their addresses
 	unread  int              // keys that this user may not read
 	simple  bool             // every string is taken for a simple lock
 }
@@ -33,8 +34,8 @@ type redis struct {
 // kind is the flag --kind.
 type kind string
 
-func (k *kind) define(flags *flag.FlagSet) {
-	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it only those of engines are, because\nthose of other libraries look like any value", func(text string) error {
+func (k *kind) define(flags *flag.FlagSet, without string) {
+	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it "+without, func(text string) error {
 		if text != string(engine.KindSimple) {
 			return fmt.Errorf("want %s: other kinds are found by their keys", engine.KindSimple)
 		}
@@ -102,51 +103,6 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	return r, nil
 }
 
-// findMasters asks which nodes are masters. In a cluster they change, and the client hears of one that has joined only when a command is
-// sent on to it: so there is a new client then.
-func (r *redis) findMasters(ctx context.Context) error {
-	if r.Mode() != rueidis.ClientModeCluster {
-		r.masters = []rueidis.Client{r.Client}
-		return nil
-	}
-	unknown, err := r.askMasters(ctx)
-	if err == nil && unknown != "" {
-		var fresh rueidis.Client
-		if fresh, err = rueidis.NewClient(r.options); err == nil {
-			r.Close()
-			r.Client = fresh
-			unknown, err = r.askMasters(ctx)
-		}
-	}
-	if err == nil && unknown != "" {
-		err = fmt.Errorf("the cluster does not tell all of its nodes of the master at %s", unknown)
-	}
-	return unavailable(err)
-}
-
-// askMasters does so with the present client. unknown is the address of a master that it does not know.
-func (r *redis) askMasters(ctx context.Context) (unknown string, err error) {
-	var served *topology.Map
-	nodes := r.Nodes()
-	for addr, node := range nodes {
-		if served, err = topology.Ask(ctx, node, addr); err == nil {
-			break
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	r.masters = nil
-	for _, addr := range served.Masters() {
-		if node := nodes[addr]; node != nil {
-			r.masters = append(r.masters, node)
-		} else {
-			unknown = addr
-		}
-	}
-	return unknown, nil
-}
-
 // looks are the commands without which nothing true can be said of locks.
 var looks = []string{
 	"SCAN 0", "HSCAN k 0", "HGET k f", "HMGET k f", "HLEN k", "PTTL k", "TYPE k", "GET k", "GETRANGE k 0 0", "LLEN k", "LRANGE k 0 0", "ZCARD k",
@@ -186,31 +142,6 @@ type failure struct{ error }
 
 func (f *failure) Unwrap() []error { return []error{f.error, engine.ErrUnavailable} }
 
-// perScan is how many keys one SCAN looks at: about a third of a millisecond of the server's time.
-const perScan = 1000
-
-// scan passes on the keys of a type that match a pattern, in pages, master after master. A key may come twice.
-func (r *redis) scan(ctx context.Context, pattern, kind string, page func(keys []string) error) error {
-	for _, node := range r.masters {
-		for cursor := uint64(0); ; {
-			scan := node.B().Scan().Cursor(cursor).Match(pattern).Count(perScan).Type(kind).Build()
-			found, err := node.Do(ctx, scan).AsScanEntry()
-			if err != nil {
-				return unavailable(err)
-			}
-			if len(found.Elements) > 0 {
-				if err := page(found.Elements); err != nil {
-					return err
-				}
-			}
-			if cursor = found.Cursor; cursor == 0 {
-				break
-			}
-		}
-	}
-	return nil
-}
-
 // subscribers returns how many clients listen to each channel, plain or sharded; nil: this user may not ask.
 func (r *redis) subscribers(ctx context.Context, channels []string) map[string]int64 {
 	sums := make(map[string]int64, len(channels))
@@ -240,10 +171,10 @@ const (
 )
 
 // waitedFor returns the names that match a pattern and have channels to which somebody listens. A name may be none that is held. They
-// are not all if this user may not ask, or if they are more than a reply may have.
+// are not all if this user or a master may not be asked, or if they are more than a reply may have.
 func (r *redis) waitedFor(ctx context.Context, pattern string) (found []string, all bool) {
 	names := make(map[string]bool)
-	all = true
+	all = len(r.unasked) == 0
 	ask := func(node rueidis.Client, before, after string) { // the pattern stands between: scripts.PrefixName
 		for _, list := range []string{"CHANNELS", "SHARDCHANNELS"} { // the second is an error where there are no sharded channels
 			for _, behind := range []string{after, after + place, after + inbox} {

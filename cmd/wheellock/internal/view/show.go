@@ -33,7 +33,7 @@ Exit code: 0 somebody holds it; 1 nobody does.
   wheellock show --again 11s stock:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			s := new(show)
-			s.kind.define(flags)
+			s.kind.define(flags, "only those of engines are, because\nthose of other libraries look like any value")
 			flags.DurationVar(&s.again, "again", 0, "look again after `TIME`, and tell whether the lease was renewed. A holder renews every\nthird of its lease: 10s, unless its program has set another lease")
 			return s.run
 		},
@@ -92,6 +92,7 @@ func (s *show) lookAgain(ctx context.Context, r *redis, before *Lock) (*Lock, er
 	switch {
 	case l.Owners[0].ID != before.Owners[0].ID:
 		l.Renewal = "another owner has it now"
+	case l.TTL < 0: // nobody renews what has no end
 	case l.TTL > before.TTL-s.again.Milliseconds()/2:
 		l.Renewal = "renewed: the holder is alive"
 	default:

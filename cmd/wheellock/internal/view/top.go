@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ have a TTL.
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			t := new(top)
-			t.kind.define(flags)
+			t.kind.define(flags, "none are")
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
@@ -58,7 +59,7 @@ type top struct {
 	names   map[string]*hot
 	looks   int
 	took    time.Duration // of the last look
-	more    bool          // there are more names than are followed
+	more    bool          // there are more names than are followed, or masters that were not asked
 	first   bool          // those that are waited for are among those that are followed
 	changes int64
 }
@@ -94,18 +95,23 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
 	for {
-		switch err := t.look(ctx, r); {
+		err := t.look(ctx, r)
+		nothing := len(r.masters) == 0
+		switch {
 		case ctx.Err() != nil:
 			return cli.ExitOK
-		case err != nil && t.looks == 1:
+		case nothing && t.looks == 1:
 			return env.Fail(err)
-		case err != nil: // a master that changes, say
-			env.Note("could not look, and looks again: %v", err)
-		default:
-			t.show(env, r.place)
+		case !nothing:
+			t.show(env, r)
+		}
+		exit = cli.ExitOK
+		if err != nil { // a master that changes, say
+			env.Note("not everything was looked at: %v", err)
+			exit = cli.CodeOf(err)
 		}
 		if t.looks == t.count {
-			return cli.ExitOK
+			return exit
 		}
 		select {
 		case <-tick.C:
@@ -151,14 +157,12 @@ func (t *top) look(ctx context.Context, r *redis) error {
 	waitedFor, t.first = r.waitedFor(ctx, t.pattern)
 	for names := range slices.Chunk(waitedFor, perScan) {
 		locks, err := r.holding(ctx, names)
-		if err != nil {
-			return err
-		}
+		t.first = t.first && err == nil // then eachOf finds out why, and what can be seen nevertheless
 		found(locks)
 	}
 	unread := r.unread
 	err := r.eachOf(ctx, t.pattern, t.follows, found)
-	t.more = t.more || r.unread > unread
+	t.more = t.more || r.unread > unread || err != nil
 	for name, h := range t.names {
 		if h.seen < t.looks && len(t.names) > mostNames/2 {
 			delete(t.names, name)
@@ -230,7 +234,7 @@ func number(n *int64) string {
 // mostListed is how many names a line or a JSON value has.
 const mostListed = 20
 
-func (t *top) show(env *cli.Env, place string) {
+func (t *top) show(env *cli.Env, r *redis) {
 	all := t.sorted()
 	sum := int64(0)
 	waiting := &sum // nil: not known
@@ -245,11 +249,12 @@ func (t *top) show(env *cli.Env, place string) {
 			Time      time.Time `json:"time"`
 			Held      int       `json:"held"`
 			Truncated bool      `json:"truncated,omitempty"` // more are held than are followed
+			Unasked   []string  `json:"unasked,omitempty"`   // masters of a cluster that did not answer
 			Waiting   *int64    `json:"waiting,omitempty"`
 			Changes   int64     `json:"changes"` // since the look before
 			Took      int64     `json:"took_ms"` // the look
 			Hottest   []*hot    `json:"hottest"`
-		}{time.Now(), len(all), t.more, waiting, t.changes, t.took.Milliseconds(), all[:min(len(all), mostListed)]})
+		}{time.Now(), len(all), t.more, slices.Sorted(maps.Keys(r.unasked)), waiting, t.changes, t.took.Milliseconds(), all[:min(len(all), mostListed)]})
 		return
 	}
 	held := fmt.Sprint(len(all))
@@ -268,7 +273,7 @@ func (t *top) show(env *cli.Env, place string) {
 		fmt.Fprintln(env.Stdout, line)
 		return
 	}
-	t.draw(env, place, held, all, waiting, columns, lines)
+	t.draw(env, r.place, held, all, waiting, columns, lines)
 }
 
 // dumb reports whether the terminal understands no escapes.
