@@ -2,6 +2,8 @@
 
 GO ?= go
 export GO
+# Compiler, linker and vet collect no garbage below 1 GiB: it is a fifth of their processor time. What is built is the same.
+export GOFLAGS := $(GOFLAGS) "-toolexec=env GOGC=off GOMEMLIMIT=1GiB"
 # Tools have a modfile of their own: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Modules of their own inside the repository, the one whose tests wait longest first.
