@@ -117,16 +117,7 @@ func frees(owner string) func(*outcome) {
 // thing reads what stands under a key.
 func (b *box) thing(key string) thing {
 	b.Helper()
-	ttl, _ := strconv.ParseInt(b.must("PTTL", key), 10, 64)
-	kind := b.must("TYPE", key)
-	if kind == "none" {
-		return thing{ttl: ttl}
-	}
-	command := readers[kind](key)
-	if kind == "zset" {
-		command = command[:4]
-	}
-	return thing{text(b.pipe([][]string{command})[0]), ttl}
+	return b.thingsOf(key)[key]
 }
 
 // number reads one that stands under a key, 0 when there is none.
@@ -139,9 +130,32 @@ func (b *box) number(key string) int64 {
 // things reads everything that stands.
 func (b *box) things() map[string]thing {
 	b.Helper()
-	all := make(map[string]thing)
-	for _, key := range b.list("KEYS", "*") {
-		all[key] = b.thing(key)
+	return b.thingsOf(b.list("KEYS", "*")...)
+}
+
+// thingsOf reads what stands under keys.
+func (b *box) thingsOf(keys ...string) map[string]thing {
+	b.Helper()
+	var about, values [][]string
+	for _, key := range keys {
+		about = append(about, []string{"PTTL", key}, []string{"TYPE", key})
+	}
+	all, stand := make(map[string]thing), []string{}
+	for i, told := range slices.Collect(slices.Chunk(b.pipe(about), 2)) {
+		ttl, _ := told[0].AsInt64()
+		all[keys[i]] = thing{ttl: ttl}
+		kind := text(told[1])
+		if kind == "none" {
+			continue
+		}
+		command := readers[kind](keys[i])
+		if kind == "zset" {
+			command = command[:4]
+		}
+		stand, values = append(stand, keys[i]), append(values, command)
+	}
+	for i, value := range b.pipe(values) {
+		all[stand[i]] = thing{text(value), all[stand[i]].ttl}
 	}
 	return all
 }
