@@ -72,8 +72,7 @@ race: prepare ## the tests of the engine and what it stands on under the race de
 
 plain: prepare ## without it: all other tests, all worlds of those of which make race runs some, and goroutines stalled at named points
 	@echo "== go test, all but what make race runs whole"
-	@# What measures memory is for make figures.
-	@raced=$$(echo $(RACED) | tr ' ' '\n' | grep -v '/engine$$'); $(GO) test -vet=off -count 1 -timeout 15m -skip '^TestScale' $(if $(V),-v) \
+	@raced=$$(echo $(RACED) | tr ' ' '\n' | grep -v '/engine$$'); $(GO) test -vet=off -count 1 -timeout 15m $(if $(V),-v) \
 		$$($(GO) list ./... | grep -vxF "$$raced")
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points, and every fault of every kind"
 	@$(GO) test -tags wheellock_stall -vet=off -count 1 -run 'Stalled|Kinds|LeaseShorterThan|WaitsThrough' -skip OnRealServers $(if $(V),-v) ./dispatcher ./engine/faults
@@ -87,6 +86,7 @@ polyglot: prepare ## beside redis-py, node-redlock, redislock and redsync, brief
 servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9" for some
 	@.ci/servers $(SERVERS)
 
+figures: export WHEELLOCK_FIGURES = 1
 figures: prepare ## what the race detector distorts: memory, allocations, times
 	@echo "== go test -v, for the figures"
 	@$(GO) test -vet=off -count 1 -v -run 'Allocations|TestScale' ./futures ./engine/scale

@@ -11,9 +11,7 @@ import (
 )
 
 func TestScaleOfAllocations(t *testing.T) {
-	if testkit.RaceDetector {
-		t.Skip("the race detector makes sync.Pool forget on purpose; make test runs this without it, too")
-	}
+	measures(t)
 	e := testkit.Connect(t, redistest.Start(t).Addr())
 	t.Run("a handle costs none", func(t *testing.T) {
 		if got := testing.AllocsPerRun(1000, func() {

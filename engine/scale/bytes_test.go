@@ -13,9 +13,7 @@ import (
 // A watched hold costs at most 400 bytes in all, its name of 24 bytes and the caller's pointer to it included: what
 // the engine keeps in any case is there before, and nothing is renewed meanwhile.
 func TestScaleOfBytes(t *testing.T) {
-	if testkit.RaceDetector {
-		t.Skip("slow under the race detector; make test runs this without it, too")
-	}
+	measures(t)
 	n := testkit.Times(t, 1_000_000, 100_000)
 	e := testkit.Connect(t, redistest.Start(t).Addr(), func(o *engine.Options) { o.Lease, o.MaxRequests = time.Hour, 2*n })
 	first := testkit.LockMany(t, e, "first", 20_000)

@@ -15,6 +15,7 @@ import (
 
 // Many locks that are held for long: what they cost is memory, and a few commands per third of the lease.
 func TestScaleOfManyHolds(t *testing.T) {
+	measures(t)
 	n, lease, leases := testkit.Times(t, 1_000_000, 20_000), 4*time.Second, time.Duration(1)
 	if n >= 1_000_000 {
 		lease, leases = 30*time.Second, 5

