@@ -11,7 +11,7 @@ const waitsForOthers = `
 			subscribed                       -> acquire in line 3 1s n -1
 			answer held 5s`
 
-// A has waited beside others who listen, and has the lock.
+// A waited beside other listeners, and has the lock.
 const hasBesideOthers = `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s

@@ -214,7 +214,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (unknown bool) {
 			v.Result = gate.Redirected
 		}
 		switch {
-		case v.Reload:
+		case v.Missing:
 			unknown, well = true, true
 			c.calls = append(c.calls, call)
 		case v.Link:

@@ -20,7 +20,7 @@ import (
 type Verdict struct {
 	Result  gate.Result
 	Message string        // the server's own, or why it could not be reached
-	Reload  bool          // the script is not loaded: send the call with it
+	Missing bool          // the script is not loaded: send the call with it
 	Link    bool          // the connection is gone
 	Split   bool          // a call with many names: it may be about some of them
 	Apart   bool          // the keys of the call are apart: its hash slot is moving, they are in several, or this user has rights to some
@@ -78,7 +78,7 @@ func plain(message string) string {
 func Judge(err error) Verdict {
 	if message, ok := Said(err); ok {
 		if strings.HasPrefix(message, "NOSCRIPT") {
-			return Verdict{Result: gate.Again, Message: message, Reload: true}
+			return Verdict{Result: gate.Again, Message: message, Missing: true}
 		}
 		for _, p := range passing {
 			if strings.HasPrefix(message, p) {

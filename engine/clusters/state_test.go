@@ -151,7 +151,7 @@ func TestClusterRightsFromRedis8On(t *testing.T) {
 	t.Parallel()
 	server := redistest.StartNewer(t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(redistest.FreePort(t)), "--cluster-announce-ip", "127.0.0.1")
 	if version := resp.InfoFields(server.MustDo("INFO", "server").Text)["redis_version"]; strings.HasPrefix(version, "7.") {
-		t.Skip("this is Redis ", version)
+		t.Skipf("SKIPPED: this is Redis %s. NOT PROVED: that from Redis 8 on a user of a cluster needs CLUSTER SHARDS besides CLUSTER SLOTS.", version)
 	}
 	server.MustDo("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 	redistest.Await(t, "the cluster", func() bool { return strings.Contains(server.MustDo("CLUSTER", "INFO").Text, "cluster_state:ok") })

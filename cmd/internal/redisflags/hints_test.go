@@ -9,7 +9,7 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
-// Who uses flags cannot set options of the engine: errors name none.
+// Flags set no options of the engine, so errors of the commands name none.
 func TestErrorsNameNoOptions(t *testing.T) {
 	t.Parallel()
 	option := regexp.MustCompile(`(Redis|Options)\.[A-Z]\w+`)
