@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher/quietsocket"
 )
@@ -76,7 +77,8 @@ type guarded struct {
 	peeks    peeker // nil: what waits to be read cannot be looked at
 	expected expectedReplies
 	out      requests
-	ended    func() // see Watch; nil: nobody watches
+	ended    func()      // see Watch; nil: nobody watches
+	closed   atomic.Bool // by us
 
 	reading  sync.Mutex // guards the rest
 	in       replies
@@ -107,9 +109,15 @@ func (g *guarded) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// reportEnd reports the end of the connection, unless we have closed it.
+// Close is our end of the connection, of which nobody is told.
+func (g *guarded) Close() error {
+	g.closed.Store(true)
+	return g.Conn.Close()
+}
+
+// reportEnd reports the end of the connection, unless we have closed it: what a read says then depends on the dialler.
 func (g *guarded) reportEnd(err error) {
-	if err != nil && g.ended != nil && !errors.Is(err, net.ErrClosed) {
+	if err != nil && g.ended != nil && !g.closed.Load() {
 		g.ended()
 	}
 }

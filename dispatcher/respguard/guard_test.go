@@ -76,3 +76,26 @@ func TestFailedHandshakeHasSentNothing(t *testing.T) {
 		t.Errorf("%v is judged %+v, want NotSent", err, v)
 	}
 }
+
+// Only the server's end of a connection is told of, whatever a read says of our own: over a pipe it is not net.ErrClosed.
+func TestWatchTellsOfTheServersEndAlone(t *testing.T) {
+	for _, ours := range []bool{true, false} {
+		here, there := net.Pipe()
+		told := false
+		o := rueidis.ClientOption{DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return here, nil }}
+		Guard(&o)
+		Watch(&o, func(string) { told = true })
+		conn, err := o.DialCtxFn(t.Context(), "redis:6379", &net.Dialer{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours {
+			conn.Close()
+		} else {
+			there.Close()
+		}
+		if _, err := conn.Read(make([]byte, 1)); err == nil || told == ours {
+			t.Errorf("closed by us %v: told %v, read %v", ours, told, err)
+		}
+	}
+}
