@@ -105,11 +105,12 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if changed && l.Kind.InLine() {
 		r.spins = min(r.spins, 2*commonTries) // every 4 ms
 	}
-	if !l.traits().polls {
-		return
+	untold := c.Asking // what is published at a node that does not serve the name yet is not heard
+	if l.traits().polls {
+		r.turns.ends = 0                             // another has the name: there is no pause any more
+		untold = untold || met || r.orphans.inLine() // an orphan may be the first in line, before our place
 	}
-	r.turns.ends = 0               // another has the name: there is no pause any more
-	if met || r.orphans.inLine() { // nobody tells us; an orphan may be the first in line, before our place
+	if untold {
 		inLine, seed := l.Kind.InLine(), c.ID
 		if inLine { // always under the same owner id: whoever frees the name as often as we ask would never be met
 			seed += uint64(now)

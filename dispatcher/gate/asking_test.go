@@ -22,6 +22,18 @@ func TestAsking(t *testing.T) {
 		c.wantAnswer(Granted)
 		w.want(a.cfg.Stats.Attempts.Load() == 2, "2 attempts; there are %d", a.cfg.Stats.Attempts.Load())
 	})
+	playWorld(t, "of a name at a node that does not serve it yet nobody tells", func(w *world) {
+		heldBy(w, 0)
+		b := w.newProcess("B")
+		c := b.lock()
+		asked := b.expect(Acquire)
+		asked.Asking = true
+		asked.answer()
+		since := w.now
+		b.await(Acquire)
+		w.want(w.now-since <= time.Millisecond, "it asks again at once; it slept for %v", w.now-since)
+		c.wantWaiting()
+	})
 	t.Run("a poller sleeps for half of its time at least, and never longer", func(t *testing.T) {
 		_, m := settledGate()
 		for id := range uint64(200) {

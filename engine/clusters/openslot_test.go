@@ -1,7 +1,9 @@
 package clusters_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -65,4 +67,29 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 			testkit.MustUnlock(t, last)
 		})
 	}
+}
+
+// A node that does not serve a hash slot yet publishes where nobody listens: who waits for a name there asks again and again, and is not
+// starved by callers who are there.
+func TestClusterMutexInAnOpenSlotIsAskedFor(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	never := func(o *engine.Options) { o.PollCap = time.Minute }
+	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	const name = "arrives"
+	move := c.BeginMove(slotOf(name), other(c, slotOf(name)))
+	held := testkit.MustLock(t, a.Mutex(name))
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // half of the first sleep that nothing shortens
+	defer cancel()
+	next := b.Mutex(name).LockAsync(soon)
+	redistest.Await(t, "a refusal", func() bool { return b.Stats().Waits > 0 })
+	testkit.MustUnlock(t, held)
+	if held, err := next.Wait(soon); err != nil {
+		t.Error(err)
+	} else {
+		testkit.MustUnlock(t, held)
+	}
+	for move.Keys(100) > 0 {
+	}
+	move.Finish()
 }
