@@ -18,7 +18,7 @@ import (
 // invariant: warned-once
 func TestScaleOfHoldsAtRisk(t *testing.T) {
 	measures(t)
-	n, lease := testkit.Times(t, 200_000, 5_000), 10*time.Second
+	n, lease := testkit.Times(t, 200_000, 5_000), 4*time.Second
 	if n >= 200_000 {
 		lease = 30 * time.Second
 	}

@@ -83,6 +83,9 @@ func plans(whole time.Duration) []plan {
 		p.kinds, p.each, p.clients, p.workers, p.fleet = lineKind, 1, 24, len(lineKind), true
 		p.habits = habits{CtxEnd: 20, CtxEndIn: 40 * time.Millisecond, Middle: 1000, MiddleHold: 5 * time.Millisecond}
 		p.lease, p.hits, p.recovery = giftTime, 1, time.Second // nobody is given a lock for a shorter lease
+		if whole < 2*time.Minute {
+			p.clients = 12 // the start of one costs as much as all of its calls
+		}
 	}
 	// Where few call, nobody else comes by to free who was left behind.
 	sparse := func(p *plan) {

@@ -20,6 +20,9 @@ func soakPlan(lasts time.Duration) plan {
 		faults: pick("reset", "SCRIPT FLUSH", "CLIENT KILL pubsub"), slow: 20,
 		lasts: lasts, recovery: time.Second, sample: min(max(lasts/360, 250*time.Millisecond), 5*time.Second)}
 	p.habits.Pause, p.habits.Forget = 40*time.Millisecond, 1
+	if lasts < time.Minute {
+		p.slow = 4 // it lasts until each fault has hit
+	}
 	return p
 }
 
