@@ -232,7 +232,7 @@ var bugs = []Bug{
 		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
-		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return others < 0"},
+		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return places < 0 && others < 0"},
 	}},
 	{"a holder that is told of those who waited for an earlier one", []edit{
 		{"dispatcher/gate/wanted.go", "others > 0 && c.Sent >= h.Since()+listenerAge", "others > 0"},
