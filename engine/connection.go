@@ -48,6 +48,7 @@ func (o *Options) connection() error {
 	r.PipelineMultiplex = -1
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
+	r.ClusterOption.MaxMovedRedirections = maxRedirects
 	r.BlockingPipeline = -1
 	r.BlockingPoolSize = math.MaxInt32 // of 1,024, observers of elections could take all, and leave locks none
 	r.RingScaleEachConn = 8
@@ -62,6 +63,9 @@ func (o *Options) connection() error {
 	complaints = append(complaints, o.timeouts())
 	return errors.Join(complaints...)
 }
+
+// maxRedirects is how often a question that goes by no dispatcher is sent on: nodes of a cluster that disagree may send it back and forth.
+const maxRedirects = 4
 
 // sentinelRefresh is how often the engine asks the sentinels for the master, in case their message of a change is lost: an old
 // master that lives on breaks no connection.
