@@ -45,6 +45,44 @@ func TestAsking(t *testing.T) {
 	})
 }
 
+// A release at a node that does not serve the name yet is heard by nobody. So those who wait for a name there ask again and again, and soon
+// after somebody was granted something. The names of a fair lock lie apart there most of the time.
+func TestNamesAreAskedForAtANodeThatDoesNotServeThem(t *testing.T) {
+	for kind, name := range kindNames {
+		if kind == FairKind {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, kind, 30*time.Second)
+			b.cfg.PollCap = time.Minute
+			ends, free := b.now+30*time.Second, false
+			b.answer = func(c *Command) {
+				well(c)
+				switch c.Asking = true; {
+				case free:
+					if c.Op == GetCount {
+						c.Reply = 0
+					}
+				case c.Op == Take:
+					c.Reply = 0
+				case Operations[c.Op].does == acquires || c.Op == PermitTake:
+					c.Reply = scripts.Reply(-(ends - b.now).Milliseconds() - 2)
+				}
+			}
+			u := b.ask(nil)
+			b.run(10 * time.Second)
+			if n, of := b.rate(b.now - 2*time.Second); n < 5 || n > 100 {
+				t.Errorf("of a name that is held: %d times %v within a second, want 5 to 100", n, of)
+			}
+			free = true
+			b.run(200 * time.Millisecond)
+			if u.out == nil || u.out.Why != Granted {
+				t.Errorf("the answer is %v", u.out)
+			}
+		})
+	}
+}
+
 func TestLeaseEnd(t *testing.T) {
 	for ttl, want := range map[time.Duration]Time{-1: Never, 0: 5, 7: 12} {
 		if got := leaseEnd(5, ttl); got != want {
