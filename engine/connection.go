@@ -20,6 +20,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 )
 
 // honoured are the fields of rueidis.ClientOption that users may set.
@@ -48,7 +49,7 @@ func (o *Options) connection() error {
 	r.PipelineMultiplex = -1
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
-	r.ClusterOption.MaxMovedRedirections = maxRedirects
+	r.ClusterOption.MaxMovedRedirections = topology.MaxRedirects
 	r.BlockingPipeline = -1
 	r.BlockingPoolSize = math.MaxInt32 // of 1,024, observers of elections could take all, and leave locks none
 	r.RingScaleEachConn = 8
@@ -63,9 +64,6 @@ func (o *Options) connection() error {
 	complaints = append(complaints, o.timeouts())
 	return errors.Join(complaints...)
 }
-
-// maxRedirects is how often a question that goes by no dispatcher is sent on: nodes of a cluster that disagree may send it back and forth.
-const maxRedirects = 4
 
 // sentinelRefresh is how often the engine asks the sentinels for the master, in case their message of a change is lost: an old
 // master that lives on breaks no connection.
