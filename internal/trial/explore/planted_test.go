@@ -70,7 +70,6 @@ var bugs = []string{
 	"a release of permits that calls nobody",
 	"a place for permits that nobody gives up",
 	"a call to the line that the answer to a release ends",
-	"a place for permits that is not changed to what is wanted now",
 	"a name refused in a wide call that counts as held by another",
 	"a name refused in a wide call that is charged to the others",
 	"a simple lock that is freed whoever has it",
