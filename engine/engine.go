@@ -258,6 +258,7 @@ func newUUID() string {
 // ctx ends. Then it calls Close. The error Is ctx's if holds were left, and nil if none were, also if ctx had ended before.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	var err error
+	e.quorums.close()
 	for i, drained := range e.dispatchers.drain() {
 		select {
 		case <-drained:

@@ -16,6 +16,7 @@ type quorumQueues struct {
 	queues map[string]*list.List
 	wanted map[string]wish // names that others wanted
 	swept  time.Time       // when those were forgotten whose time was over
+	closed bool            // Shutdown has begun
 }
 
 // wish is that others wanted a name.
@@ -49,21 +50,48 @@ func (q *quorumQueues) isWanted(name string) (place int, wanted bool) {
 }
 
 // enter joins the queue, and returns how many are before c. If there are any, c counts as a request that waits: a call that asks only once does
-// not join, nor does one more than may wait.
-func (q *quorumQueues) enter(c *compositeCall) (before int, full bool) {
+// not join, nor does one more than may wait, nor one that comes when the engine closes; err says so.
+func (q *quorumQueues) enter(c *compositeCall) (before int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	e := c.lock.e
 	queue := q.queues[c.lock.name]
 	if queue == nil {
 		queue = list.New()
 		q.queues[c.lock.name] = queue
 	}
-	before = queue.Len()
-	full = before > 0 && !c.once && (before > c.lock.e.opts.MaxWaitersPerName || !c.lock.e.admit())
-	if before == 0 || !c.once && !full {
-		c.place = queue.PushBack(c)
+	switch before = queue.Len(); {
+	case before == 0: // members tell of the engine's end
+	case q.closed:
+		return before, ErrClosed
+	case c.once:
+		return before, nil
+	case before > e.opts.MaxWaitersPerName:
+		e.overloaded.Inc()
+		return before, ErrOverloaded
+	case !e.admit():
+		return before, ErrOverloaded
 	}
-	return before, full
+	c.place = queue.PushBack(c)
+	return before, nil
+}
+
+// close answers the calls that wait for their turn.
+func (q *quorumQueues) close() {
+	q.mu.Lock()
+	q.closed = true
+	var waiting []*compositeCall
+	for _, queue := range q.queues {
+		for place := queue.Front().Next(); place != nil; place = place.Next() {
+			waiting = append(waiting, place.Value.(*compositeCall))
+		}
+	}
+	q.mu.Unlock()
+	for _, c := range waiting {
+		if q.leave(c, true) {
+			c.settle(nil, c.lock.failed(ErrClosed))
+		}
+	}
 }
 
 // leave takes c out of the queue, and the next call may ask. waiting: only if its turn has not come. False: it is not taken out.
@@ -90,9 +118,9 @@ func (q *quorumQueues) leave(c *compositeCall, waiting bool) bool {
 
 // askInTurn asks the servers of a QuorumLock when its turn has come.
 func (c *compositeCall) askInTurn() {
-	switch before, full := c.lock.e.quorums.enter(c); {
-	case full:
-		c.settle(nil, c.lock.failed(ErrOverloaded))
+	switch before, err := c.lock.e.quorums.enter(c); {
+	case err != nil:
+		c.settle(nil, c.lock.failed(err))
 	case before == 0:
 		go c.takeTurn()
 	case c.once:

@@ -147,6 +147,9 @@ func TestSpecQuorumBounds(t *testing.T) {
 		q.wantNil("Lock", err)
 		first, second := q.lock.LockAsync(q.Context()), q.lock.LockAsync(q.Context())
 		q.wantIs("a third waiter", testkit.ResultOf(q.lock.Lock(q.Context())), engine.ErrOverloaded)
+		if refused := q.Stats().Refused; refused != 1 {
+			q.Errorf("%d calls were refused, want 1", refused)
+		}
 		q.unlock(h)
 		for _, waiter := range []*futures.Future[*engine.Hold]{first, second} {
 			h, err := waiter.Wait(q.Context())
@@ -157,6 +160,7 @@ func TestSpecQuorumBounds(t *testing.T) {
 	t.Run("those that wait for their turn count for MaxRequests and in Stats", specQuorum(engine.Options{MaxRequests: 2}, func(q *majority) {
 		h, err := q.lock.Lock(q.Context())
 		q.wantNil("Lock", err)
+		synctest.Wait() // the part that came last is no request any more
 		ctx, cancel := context.WithCancel(q.Context())
 		first, second := q.lock.LockAsync(q.Context()), q.lock.LockAsync(ctx)
 		waiting := func(want int64) {
@@ -177,6 +181,19 @@ func TestSpecQuorumBounds(t *testing.T) {
 		waiting(0)
 		q.unlock(h)
 		waiting(0)
+	}))
+	t.Run("those that wait for their turn hear at once that the engine is shut down", specQuorum(engine.Options{}, func(q *majority) {
+		h, err := q.lock.Lock(q.Context())
+		q.wantNil("Lock", err)
+		waiting := q.lock.LockAsync(q.Context())
+		down := make(chan error)
+		go func() { down <- q.Shutdown(q.Context()) }()
+		q.wantIs("a waiter", testkit.ResultOf(waiting.Wait(q.Context())), engine.ErrClosed)
+		q.wantIs("Lock", testkit.ResultOf(q.lock.Lock(q.Context())), engine.ErrClosed)
+		q.wantIs("TryLock", testkit.ResultOf(q.lock.TryLock(q.Context())), engine.ErrClosed)
+		q.wantHeld(h)
+		q.unlock(h)
+		q.wantNil("Shutdown", <-down)
 	}))
 	t.Run("a majority of engines with MaxRequests is ErrOverloaded", specQuorum(engine.Options{MaxRequests: 1}, func(q *majority) {
 		for _, e := range q.engines[1:] {

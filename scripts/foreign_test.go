@@ -30,6 +30,7 @@ var indifferent = []string{"leave", "take permits again"}
 // Something else that stands under one of the keys stays, and the reply that names a type names its type. Only the key of a reader's
 // hold goes with the hold, whatever stands there: its name contains an owner id, which is used once.
 func TestWhatIsForeignIsNamedAndStays(t *testing.T) {
+	t.Parallel()
 	b := realBox(t)
 	for of, scenes := range map[string][]scene{"hash": slices.Concat(lockScenes, rwScenes, fairScenes), "string": slices.Concat(countingScenes, permitScenes, simpleScenes)} {
 		for _, s := range scenes {

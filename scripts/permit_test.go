@@ -79,6 +79,7 @@ func TestPermitsThatAreOverAreTaken(t *testing.T) {
 // While a hash slot is on its way, a key that a script has emptied is gone for it: the node sends on what it has not. No
 // permit is lost by that.
 func TestPermitsInASlotOnItsWay(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t, 2, 0)
 	slot := cluster.Slot(one)
 	here, there := cluster.Nodes[0], cluster.Nodes[1]

@@ -22,6 +22,7 @@ func readsOf(s scripts.Script) []string {
 
 // A user who may not run a command that reads, or not on one of the keys, is told so, and no reply says more than what stands.
 func TestAReplyWithoutTheRightToReadIsTrue(t *testing.T) {
+	t.Parallel()
 	b := realBox(t)
 	for _, s := range scenes() {
 		for _, command := range readsOf(s.script) {

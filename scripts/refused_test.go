@@ -218,6 +218,7 @@ func (s *scene) play(t *testing.T, b *box, condition string, why scripts.Fault, 
 // Each write of each script is refused in turn, for every reason, and the call is sent again.
 // invariant: reply-says-what-redis-holds
 func TestAReplyNeverSaysMoreThanRedisHolds(t *testing.T) {
+	t.Parallel()
 	b := realBox(t)
 	reached := make(map[string]bool)
 	for _, s := range scenes() {

@@ -459,6 +459,7 @@ func TestSimpleLocksTellOfAPlaceThatStays(t *testing.T) {
 
 // A place is given up also where its lock is lost, and a lock that nobody waits for is freed: of both there is only one key.
 func TestSimpleLocksInAWideCall(t *testing.T) {
+	t.Parallel()
 	b := clusterBox(t)
 	other := "another"
 	if scripts.HashSlot(one) == scripts.HashSlot(other) {

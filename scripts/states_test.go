@@ -49,6 +49,7 @@ func (b *box) later() {
 
 // A call runs, and is sent again where the server has come to refuse writes, and once more where it takes them again.
 func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
+	t.Parallel()
 	b := unsavable(t)
 	for why, state := range states {
 		for _, s := range scenes() {

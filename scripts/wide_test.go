@@ -13,6 +13,7 @@ import (
 // In a hash slot that is open on its way a wide call does nothing for a name of which a key is not there, as a call that declares its keys.
 // invariant: batch-error-charges-nobody, command-follows-its-slot
 func TestAWideCallTouchesNoNameWhoseKeysMayBeApart(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, 2, 0)
 	slot := int(scripts.HashSlot(one))
 	node := c.NodeOf(slot)

@@ -252,9 +252,6 @@ var bugs = []Bug{
 	{"a call to the line that the answer to a release ends", []edit{
 		{"dispatcher/gate/sequenceranswers.go", "s.again = s.again || s.contest.queue.head != nil && s.place", "s.again = s.contest.queue.head != nil && s.place"},
 	}},
-	{"a place for permits that is not changed to what is wanted now", []edit{
-		{"scripts/called.lua", "	elseif place ~= wanted then", "	elseif false then"},
-	}},
 	{"a name refused in a wide call that counts as held by another", []edit{
 		{"dispatcher/wire/call.go", "		c.Result, c.Reply, c.ServerMessage = gate.Again, 0, fault.String()\n", "		c.Reply = -2\n"},
 	}},

@@ -343,6 +343,7 @@ func TestRigOpenLoopCountsFromWhenCallsAreDue(t *testing.T) {
 
 // A server that does not answer at once is asked again.
 func TestOpenWaitsForAServerThatStandsStill(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.Freeze()
 	time.AfterFunc(3*time.Second, server.Thaw) // a connection waits for two

@@ -127,6 +127,7 @@ func TestMeterWithoutTheRight(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
 	target := connect(t, "redis://"+cluster.Addrs()[0])
 	before := target.Read(context.Background())
