@@ -178,15 +178,11 @@ func (c *cluster) closeUnused(now gate.Time) {
 	}
 }
 
-// maxHops is how often a command is sent on before its gate hears that it did not run: nodes that disagree may send it
-// back and forth.
-const maxHops = 4
-
 // follow sends a command, which surely did not run, to the node that from has named. The command stays the name's one
 // command in flight (invariant: one-command-per-name), and its machine sees nothing of the redirect.
 func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	r, ok := topology.ReadRedirect(command.ServerMessage, from.addr)
-	if !ok || command.Hops >= maxHops {
+	if !ok || command.Hops >= topology.MaxRedirects {
 		command.Result = gate.Again
 		c.survey.Request(now)
 		c.nodes.gates.answer(now, command)
@@ -222,7 +218,7 @@ func (c *cluster) reroute(now gate.Time, channel string, r route, message string
 	}
 	r.hops++
 	to := c.slots.Serves(r.entries[0].Slot)
-	if r.hops > maxHops || message != "" && !moved {
+	if r.hops > topology.MaxRedirects || message != "" && !moved {
 		to, c.nodes.routes.unrouted = nil, true // until the next survey
 		c.survey.Request(now)
 	}

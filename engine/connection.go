@@ -20,6 +20,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 )
 
 // honoured are the fields of rueidis.ClientOption that users may set.
@@ -48,6 +49,7 @@ func (o *Options) connection() error {
 	r.PipelineMultiplex = -1
 	r.DisableCache = true
 	r.DisableRetry = true // the engine alone decides what is sent twice
+	r.ClusterOption.MaxMovedRedirections = topology.MaxRedirects
 	r.BlockingPipeline = -1
 	r.BlockingPoolSize = math.MaxInt32 // of 1,024, observers of elections could take all, and leave locks none
 	r.RingScaleEachConn = 8

@@ -158,6 +158,9 @@ func TestFairLineIsCalled(t *testing.T) {
 		{turn{name: "not while another has the lock", before: "me:1+300000 java:1+600000 | me+5", owner: "java:9", call: leave(1, 1)}, ""},
 		{turn{name: "by ours behind one of Redisson's", before: "java:1+5000 me:1+305000 | me+5", call: ask(1, "OLD", 0, 0), reply: -5002}, "java:1"},
 		{turn{name: "not by ours behind another of ours", before: "you:1+200000 me:1+305000 | me+5 you+5", call: ask(1, "OLD", 0, 0), reply: -7}, ""},
+		{turn{name: "by ours that finds a place before it given up", before: "me:1+300000 you:1+300000 me:2+300000 | me+5 you+7000", call: ask(2, "OLD", 0, 0), reply: -7002}, "you:1"},
+		{turn{name: "by ours that finds the head dead", before: "old:1+300000 you:1+300000 me:1+300000 | me+5 you+7000 old+0", call: ask(1, "OLD", 0, 0), reply: -7002}, "you:1"},
+		{turn{name: "by who asks once and finds the head dead", before: "old:1+300000 you:1+300000 | you+7000 old+0", call: ask(1, "TRY", 0, 0), reply: -7002}, "you:1"},
 		{turn{name: "not by who asks once", before: "java:1+5000", call: ask(1, "TRY", 0, 0), reply: -5002}, ""},
 	} {
 		b.run(t, c.name, func(t *testing.T, b *box) {

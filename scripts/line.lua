@@ -230,16 +230,19 @@ local function handOver(lock, line, how, channel, left, message, turn)
 	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = not now and LONG or since and now - since + BEHIND or 0 -- below 0 if the clock was put back
+	local standing = call('EXISTS', lock)
 	if lasts < 0 or lasts >= (turn or LONG) or not turn and lasts >= TURN and listened(how, channel) then
 		endTurn(line, now, lasts)
 		tell(line, place, how, channel, PAUSE)
-	elseif call('EXISTS', lock) == 0 then
+	elseif standing == 0 then
 		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
 		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
 		if not message and first(line) then return 1 + PLACE * places(line) end -- the first place was told, and pollers hear nothing: the turn goes on
 		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
+	elseif standing ~= 1 then -- refused: the hash slot is leaving this node, and the lock is taken at the other from now on
+		tell(line, place, how, channel, FREE)
 	end
 	local heard = publish(free, channel, message)
 	return heard < 0 and heard or heard + PLACE * places(line)

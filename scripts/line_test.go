@@ -419,7 +419,7 @@ var refusedGifts = []struct {
 	{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
 	{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, "77"},
 	{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
-	{"EXISTS", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), ""},
+	{"EXISTS", refusal(scripts.Moving), "PUBLISH", waiting(0, 1), "0"},
 	{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "1"},
 }
 

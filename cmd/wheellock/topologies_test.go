@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,31 @@ func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 	setAll("cluster-allow-reads-when-down", "yes")
 	call("ls").want(t, 69, "job-a-", "job-c-", notAll+addrs[1])
 	call("force", "--yes", names[0]).want(t, 69, "held by", "the cluster is down")
+}
+
+// A hash slot on its way hides no lock. Where nodes disagree about one, and send a question for its names back and forth, the question ends.
+func TestHashSlotsThatMove(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	slot := cluster.Slot("job")
+	from := cluster.NodeOf(slot)
+	to := cluster.Nodes[(slices.Index(cluster.Nodes, from)+1)%3]
+	call := func(args ...string) *program {
+		return wheellock(t, append(args, "--redis", "redis://"+cluster.Addrs()[0])...)
+	}
+	from.MustDo("HSET", "job", "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	move := cluster.BeginMove(slot, to)
+	move.Carry("job")
+	call("ls").want(t, 0, " job\n")
+	call("show", "job").want(t, 0, "5b6347ed-ad50-8731-b33b-a0a5d591a909:1")
+	call("top", "--count", "1").want(t, 0, "held=1 ")
+	call("force", "--yes", "job").want(t, 0, "freed job")
+	move.Finish()
+	for i, node := range []*redistest.Server{from, to} {
+		other := []*redistest.Server{to, from}[i]
+		node.MustDo("CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", other.MustDo("CLUSTER", "MYID").Text)
+	}
+	call("show", "job").want(t, 69, "MOVED")
 }
 
 // Sentinels have a password of their own. It is in the environment, is not the server's, and is never shown.

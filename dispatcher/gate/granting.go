@@ -11,6 +11,9 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline, l.again = ours, 0, false
+		if c.Asking && g.inLine && l.contest.rivals.claim.id == c.ID { // the line is at the other node still, with our place in it
+			g.Unsure = now + placeTime
+		}
 		l.contest.rivals.forgetClaim(c.ID)
 		l.confirmTaken(now, g, c)
 		l.admitOrDrop(now, g, c)

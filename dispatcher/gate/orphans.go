@@ -105,6 +105,9 @@ func (os *orphans) answered(now Time, c *Command) {
 			(*os)[i].at = now + (*os)[i].tries.next(o.id)
 			return
 		}
+		if o.inLine && c.Asking && now < o.ends { // the line is at the other node still
+			o.late = max(o.late, now+placeTime)
+		}
 		if c.Sent < o.late {
 			settle(o.ack, out)
 			(*os)[i] = orphan{id: o.id, op: o.op, inLine: o.inLine, at: o.late, early: c.Sent + longestHeed, ends: o.ends}

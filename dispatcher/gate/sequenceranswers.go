@@ -91,6 +91,7 @@ func (s *Sequencer) grant(now Time, w *Waiter) bool {
 	if granted {
 		s.cfg.Stats.Granted.Inc()
 		s.rivals.noteFound(now, true)
+		s.rivals.spins = 0
 	}
 	return granted
 }
@@ -107,7 +108,11 @@ func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, c *Command, 
 	}
 	s.rivals.theirs.ends = leaseEnd(now, ttl)
 	s.contest.answerWaiters(s.cfg, Outcome{Why: Taken, TTL: -1})
-	s.contest.askAt = now + s.cfg.sleep(ttl, s.cfg.LastID)
+	sleep := s.cfg.sleep(ttl, s.cfg.LastID)
+	if c.Asking { // what is published at a node that does not serve the name yet is not heard
+		sleep = min(sleep, s.rivals.spin(s.contest.queue.n, true, s.cfg.LastID))
+	}
+	s.contest.askAt = now + sleep
 	if s.Kind.InLine() {
 		s.waitInLine(now, c, fx)
 	} else {

@@ -15,6 +15,9 @@ type Redirect struct {
 	Ask  bool
 }
 
+// MaxRedirects is how often a command is sent on before it counts as refused: nodes that disagree may send it back and forth.
+const MaxRedirects = 4
+
 // IsRedirect reports whether the message of an error is a redirect.
 func IsRedirect(message string) bool {
 	return strings.HasPrefix(message, "MOVED ") || strings.HasPrefix(message, "ASK ")

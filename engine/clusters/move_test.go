@@ -286,6 +286,10 @@ func TestClusterNodesThatDisagree(t *testing.T) {
 	if testkit.Mentions(t, err, "MOVED"); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("TryLock = %v, want ErrRefused", err)
 	}
+	_, err = e.Mutex("disputed").Inspect(testkit.Soon(t)) // by no dispatcher
+	if testkit.Mentions(t, err, "MOVED"); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("Inspect = %v, want ErrRefused", err)
+	}
 	waiter := e.Mutex("disputed").LockAsync(testkit.Soon(t))
 	for _, node := range []*redistest.Server{two, one} {
 		node.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])

@@ -93,3 +93,76 @@ func TestClusterMutexInAnOpenSlotIsAskedFor(t *testing.T) {
 	}
 	move.Finish()
 }
+
+// Likewise who waits for permits or for a latch, where their keys have arrived.
+func TestClusterCountsInAnOpenSlotAreAskedFor(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	never := func(o *engine.Options) { o.PollCap = time.Minute }
+	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	did := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	const name, latch = "{counted}", "counted"
+	for _, e := range []*engine.Engine{a, b} { // so that each has a receipt, which is carried over
+		did("Release", e.Semaphore(name).Release(testkit.Soon(t), 1))
+	}
+	_, err := a.CountDownLatch(latch).TrySetCount(testkit.Soon(t), 1)
+	did("TrySetCount", err)
+	move := c.BeginMove(slotOf(name), other(c, slotOf(name)))
+	for move.Keys(100) > 0 {
+	}
+	did("Acquire", a.Semaphore(name).Acquire(testkit.Soon(t), 2))
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	permit, gate := b.Semaphore(name).AcquireAsync(soon, 1), b.CountDownLatch(latch).WaitAsync(soon)
+	redistest.Await(t, "two refusals", func() bool { return b.Stats().Waits > 1 })
+	did("Release", a.Semaphore(name).Release(testkit.Soon(t), 2))
+	did("CountDown", a.CountDownLatch(latch).CountDown(testkit.Soon(t)))
+	if _, err := permit.Wait(soon); err != nil {
+		t.Errorf("the semaphore: %v", err)
+	}
+	if _, err := gate.Wait(soon); err != nil {
+		t.Errorf("the latch: %v", err)
+	}
+	for move.Keys(100) > 0 {
+	}
+	move.Finish()
+}
+
+// At a node that its hash slot is leaving a release does not find that the lock is free, and gives it to nobody: the first in line is told to
+// ask.
+// invariant: command-follows-its-slot
+func TestClusterLineInAnOpenSlotIsTold(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	never := func(o *engine.Options) { o.PollCap = time.Minute }
+	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	for name, of := range map[string]func(e *engine.Engine) engine.Locker{
+		"left":        func(e *engine.Engine) engine.Locker { return e.Mutex("left") },
+		"left:write":  func(e *engine.Engine) engine.Locker { return e.RWMutex("left:write").Writer() },
+		"left:simple": func(e *engine.Engine) engine.Locker { return e.SimpleMutex("left:simple") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := c.NodeOf(slotOf(name))
+			held := testkit.MustLock(t, of(a))
+			soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // half of the first sleep that nothing shortens
+			defer cancel()
+			next := of(b).LockAsync(soon)
+			redistest.Await(t, "a place in line", func() bool { return home.MustDo("EXISTS", scripts.LineKey(name)).Int == 1 })
+			move := c.BeginMove(slotOf(name), other(c, slotOf(name)))
+			testkit.MustUnlock(t, held)
+			if held, err := next.Wait(soon); err != nil {
+				t.Error(err)
+			} else {
+				testkit.MustUnlock(t, held)
+			}
+			for move.Keys(100) > 0 {
+			}
+			move.Finish()
+		})
+	}
+}

@@ -28,7 +28,7 @@ var checks = []check{
 	{name: "persistence", asks: "`INFO`, `CONFIG GET`", finds: "locks that a restart forgets", node: persistence},
 	{name: "writes", asks: "`INFO`, `CONFIG GET`", finds: "a disk that fails, so that Redis refuses writes", node: writes},
 	{name: "replicas", asks: "`INFO`, `CONFIG GET`", finds: "a master that goes on alone when it is cut off, a replica that is cut off", node: replicas},
-	{name: "cluster", asks: "`CLUSTER INFO`, `CLUSTER NODES`", finds: "hash slots that nobody serves, nodes that fail", all: cluster},
+	{name: "cluster", asks: "`CLUSTER INFO`, `CLUSTER NODES`", finds: "hash slots that nobody serves or that are on their way, nodes that fail", all: cluster},
 	{name: "sentinels", asks: "`SENTINEL MASTER`, `SENTINEL CKQUORUM`", finds: "sentinels that are too few, disagree, or do not answer", all: sentinels},
 	{name: "pubsub", asks: "`SUBSCRIBE` and `PUBLISH`, or `SSUBSCRIBE` and `SPUBLISH`", finds: "messages that do not arrive, a proxy that hides subscribers", node: pubsub, masters: true},
 	{name: "channels", asks: "`PUBSUB CHANNELS` in a script, in a cluster", finds: "subscribers of channels that engines do not publish on", node: channels},

@@ -22,6 +22,7 @@ func cluster(d *deployment) (all []Finding, err error) {
 		if unsaid == nil {
 			all = append(all, stateOf(n.addr, fieldsOf(text))...)
 			nodes, unsaid = n.do("CLUSTER", "NODES").ToString()
+			all = append(all, openAt(n.addr, nodes)...)
 		}
 		if unsaid != nil && !gone(unsaid) { // those that do not answer are found already
 			err = errors.Join(err, fmt.Errorf("%s: %w", n.addr, unsaid))
@@ -38,6 +39,23 @@ func stateOf(addr string, facts map[string]string) []Finding {
 	return at(addr, found(Error, fmt.Sprintf("cluster_state is %s, and %s of 16384 hash slots are served", facts["cluster_state"], facts["cluster_slots_ok"]),
 		"Locks whose hash slots nobody serves can be neither taken nor renewed, and holders lose them.",
 		"start the master of these slots or a replica of it; redis-cli --cluster check shows the slots, --cluster fix gives them to other masters"))
+}
+
+// openAt judges what one node says of itself in CLUSTER NODES: hash slots that are on their way to another node, or from one.
+func openAt(addr, nodes string) []Finding {
+	var open []string
+	for word := range strings.FieldsSeq(unmarked(nodes)) {
+		if slot, _, moves := strings.Cut(strings.TrimPrefix(word, "["), "-"); moves && word[0] == '[' { // [7->-id] or [7-<-id]
+			open = append(open, slot)
+		}
+	}
+	if open == nil {
+		return nil
+	}
+	return at(addr, found(Warning, fmt.Sprintf("hash slots on their way to another master, or from one: %d, such as %s", len(open), open[0]),
+		"Locks of several keys in such a slot (fenced and fair ones, readers, permits) may be neither taken nor freed. If no resharding is "+
+			"under way, one was interrupted, and they wait for ever.",
+		"wait for the end of the resharding; after one that was interrupted, redis-cli --cluster fix"))
 }
 
 // failing judges CLUSTER NODES: nodes that fail, and masters without a replica that can take over.

@@ -52,6 +52,17 @@ func TestCluster(t *testing.T) {
 	examined(t, url).want(t, "channels", Note, "such as \"redisson_lock__channel:{")
 	listener.Close()
 
+	move := cluster.BeginMove(7, cluster.Nodes[1])
+	r = examined(t, url)
+	r.want(t, "cluster", Warning, "on their way to another master, or from one: 1, such as 7")
+	for _, n := range []*redistest.Server{move.From, move.To} {
+		if !slices.ContainsFunc(r.find("cluster"), func(f Finding) bool { return f.Server == n.Addr() }) {
+			t.Errorf("nothing is found at %s: %+v", n.Addr(), r.find("cluster"))
+		}
+	}
+	move.Finish()
+	examined(t, url).wantHealthy(t)
+
 	// A replica that may not take over does not fail.
 	mayTakeOver := func(may bool) {
 		cluster.Nodes[3].MustDo("CONFIG", "SET", "cluster-replica-no-failover", map[bool]string{true: "no", false: "yes"}[may])

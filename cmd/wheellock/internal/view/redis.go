@@ -63,6 +63,7 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	c := o.Redis
 	r := &redis{place: strings.Join(c.InitAddress, ", "), simple: k != ""}
 	c.DisableCache, c.DisableRetry, c.AlwaysPipelining, c.PipelineMultiplex = true, true, true, -1
+	c.ClusterOption.MaxMovedRedirections = topology.MaxRedirects
 	if c.ConnWriteTimeout == 0 {
 		c.ConnWriteTimeout = 5 * time.Second
 	}
