@@ -120,7 +120,7 @@ return each(#KEYS / 5, function(i)
 		return take(l, now, me, lease)
 	end
 	-- A waiter of Redisson that gives up right after it was woken wakes nobody else, so the next waiter of Redisson sleeps beside a free
-	-- lock. Engines behind it ask now and then, and wake it. Who has become the head by the purge is woken, too.
+	-- lock. Engines behind it ask now and then, and wake it. A head that is new by the purge is woken, too.
 	if place == 'OLD' and not lifeOf(l, first) or first ~= head then wake(l, first, how, ARGV[arg + 5]) end
 	local left = turn(l, first)
 	return l.fault or refuse(l, me, code, left)

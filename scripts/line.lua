@@ -230,8 +230,9 @@ local function handOver(lock, line, how, channel, left, message, turn)
 	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = not now and LONG or since and now - since + BEHIND or 0 -- below 0 if the clock was put back
-	local standing = call('EXISTS', lock)
-	if lasts < 0 or lasts >= (turn or LONG) or not turn and lasts >= TURN and listened(how, channel) then
+	local ends = lasts < 0 or lasts >= (turn or LONG) or not turn and lasts >= TURN and listened(how, channel)
+	local standing = not ends and call('EXISTS', lock)
+	if ends then
 		endTurn(line, now, lasts)
 		tell(line, place, how, channel, PAUSE)
 	elseif standing == 0 then
