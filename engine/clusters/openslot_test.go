@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
@@ -57,9 +58,7 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 				testkit.MustUnlock(t, last)
 				next = s.of(b, s.name).LockAsync(testkit.Soon(t))
 			}
-			for move.Keys(100) > 0 {
-			}
-			move.Finish()
+			move.Complete()
 			last, err := next.Wait(testkit.Soon(t))
 			if err != nil {
 				t.Fatal(err)
@@ -69,37 +68,51 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 	}
 }
 
-// A node that does not serve a hash slot yet publishes where nobody listens: who waits for a name there asks again and again, and is not
-// starved by callers who are there.
+// told makes two engines of a cluster that wait for what they are told.
+func told(t *testing.T) (c *redistest.Cluster, a, b *engine.Engine) {
+	c = redistest.StartCluster(t, 3, 0)
+	never := func(o *engine.Options) { o.PollCap = time.Minute }
+	return c, testkit.Join(t, c, never), testkit.Join(t, c, never)
+}
+
+// early ends after half of the first sleep of a waiter of told that nothing shortens.
+func early(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// unlockNext unlocks what the next caller gets.
+func unlockNext(t *testing.T, next *futures.Future[*engine.Hold]) {
+	t.Helper()
+	held, err := next.Wait(t.Context()) // it ends by the caller's own context
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	testkit.MustUnlock(t, held)
+}
+
+// A node that does not serve a hash slot yet publishes where nobody listens. The waiters for a name there ask again and again, and callers
+// of another engine do not starve them.
 func TestClusterMutexInAnOpenSlotIsAskedFor(t *testing.T) {
 	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	never := func(o *engine.Options) { o.PollCap = time.Minute }
-	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	c, a, b := told(t)
 	const name = "arrives"
 	move := c.BeginMove(slotOf(name), other(c, slotOf(name)))
 	held := testkit.MustLock(t, a.Mutex(name))
-	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // half of the first sleep that nothing shortens
-	defer cancel()
+	soon := early(t)
 	next := b.Mutex(name).LockAsync(soon)
 	redistest.Await(t, "a refusal", func() bool { return b.Stats().Waits > 0 })
 	testkit.MustUnlock(t, held)
-	if held, err := next.Wait(soon); err != nil {
-		t.Error(err)
-	} else {
-		testkit.MustUnlock(t, held)
-	}
-	for move.Keys(100) > 0 {
-	}
-	move.Finish()
+	unlockNext(t, next)
+	move.Complete()
 }
 
-// Likewise who waits for permits or for a latch, where their keys have arrived.
+// Likewise the waiters for permits and for a latch, where the keys have arrived.
 func TestClusterCountsInAnOpenSlotAreAskedFor(t *testing.T) {
 	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	never := func(o *engine.Options) { o.PollCap = time.Minute }
-	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	c, a, b := told(t)
 	did := func(what string, err error) {
 		t.Helper()
 		if err != nil {
@@ -116,8 +129,7 @@ func TestClusterCountsInAnOpenSlotAreAskedFor(t *testing.T) {
 	for move.Keys(100) > 0 {
 	}
 	did("Acquire", a.Semaphore(name).Acquire(testkit.Soon(t), 2))
-	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
+	soon := early(t)
 	permit, gate := b.Semaphore(name).AcquireAsync(soon, 1), b.CountDownLatch(latch).WaitAsync(soon)
 	redistest.Await(t, "two refusals", func() bool { return b.Stats().Waits > 1 })
 	did("Release", a.Semaphore(name).Release(testkit.Soon(t), 2))
@@ -128,9 +140,7 @@ func TestClusterCountsInAnOpenSlotAreAskedFor(t *testing.T) {
 	if _, err := gate.Wait(soon); err != nil {
 		t.Errorf("the latch: %v", err)
 	}
-	for move.Keys(100) > 0 {
-	}
-	move.Finish()
+	move.Complete()
 }
 
 // At a node that its hash slot is leaving a release does not find that the lock is free, and gives it to nobody: the first in line is told to
@@ -138,9 +148,7 @@ func TestClusterCountsInAnOpenSlotAreAskedFor(t *testing.T) {
 // invariant: command-follows-its-slot
 func TestClusterLineInAnOpenSlotIsTold(t *testing.T) {
 	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	never := func(o *engine.Options) { o.PollCap = time.Minute }
-	a, b := testkit.Join(t, c, never), testkit.Join(t, c, never)
+	c, a, b := told(t)
 	for name, of := range map[string]func(e *engine.Engine) engine.Locker{
 		"left":        func(e *engine.Engine) engine.Locker { return e.Mutex("left") },
 		"left:write":  func(e *engine.Engine) engine.Locker { return e.RWMutex("left:write").Writer() },
@@ -149,20 +157,13 @@ func TestClusterLineInAnOpenSlotIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := c.NodeOf(slotOf(name))
 			held := testkit.MustLock(t, of(a))
-			soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // half of the first sleep that nothing shortens
-			defer cancel()
+			soon := early(t)
 			next := of(b).LockAsync(soon)
 			redistest.Await(t, "a place in line", func() bool { return home.MustDo("EXISTS", scripts.LineKey(name)).Int == 1 })
 			move := c.BeginMove(slotOf(name), other(c, slotOf(name)))
 			testkit.MustUnlock(t, held)
-			if held, err := next.Wait(soon); err != nil {
-				t.Error(err)
-			} else {
-				testkit.MustUnlock(t, held)
-			}
-			for move.Keys(100) > 0 {
-			}
-			move.Finish()
+			unlockNext(t, next)
+			move.Complete()
 		})
 	}
 }

@@ -101,9 +101,7 @@ func TestClusterOneCallIsRefusedNameByName(t *testing.T) {
 			wg.Wait()
 		}
 		testkit.MustUnlock(t, held)
-		for move.Keys(100) > 0 {
-		}
-		move.Finish()
+		move.Complete()
 		at.MustDo("DEL", foreign)
 	}
 }
@@ -258,8 +256,6 @@ func TestClusterMutexesGoOnWhileSlotsStayOpen(t *testing.T) {
 		callers.finish()
 	}
 	for _, move := range open {
-		for move.Keys(100) > 0 {
-		}
-		move.Finish()
+		move.Complete()
 	}
 }

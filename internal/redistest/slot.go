@@ -50,6 +50,14 @@ func (m *SlotMove) Carry(keys ...string) {
 	m.From.MustDo(append(append(migrate, "KEYS"), keys...)...)
 }
 
+// Complete carries over what is left of the slot, and finishes the move.
+func (m *SlotMove) Complete() {
+	m.cluster.tb.Helper()
+	for m.Keys(100) > 0 {
+	}
+	m.Finish()
+}
+
 // Finish gives the slot to its new owner and returns once every running master says so. Keys that were
 // left behind are lost to clients: call it when Keys gave 0.
 func (m *SlotMove) Finish() {

@@ -74,7 +74,7 @@ func wantedPlans() []plan {
 	}
 	wanted := regexp.MustCompile(*only)
 	return slices.DeleteFunc(all, func(p plan) bool {
-		return !wanted.MatchString(p.name) || *only == "" && *lasting < 2*time.Minute && slices.Contains(onlyLong, p.name)
+		return !wanted.MatchString(p.name) || *only == "" && isShort(*lasting) && slices.Contains(onlyLong, p.name)
 	})
 }
 

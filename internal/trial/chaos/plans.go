@@ -38,11 +38,14 @@ const (
 // elsewhere: in virtual time, or in a phase that has more of them.
 var onlyLong = []string{"weather", "restarts, everysec", "refused", "deadlines", "foreign bytes", "answers lost", "sparse", "everything"}
 
+// isShort reports whether a run is one of make test.
+func isShort(whole time.Duration) bool { return whole < 2*time.Minute }
+
 // plans are the phases of a run whose faults are to last so long in all.
 func plans(whole time.Duration) []plan {
 	lasts := min(max(whole/13, shortest), longest)
 	base := plan{kinds: everyKind, each: 8, clients: 4, workers: 24, habits: everyday, lasts: lasts, recovery: 2 * time.Second}
-	if whole < 2*time.Minute {
+	if isShort(whole) {
 		base.habits.Pause = 40 * time.Millisecond // a fault hits whoever calls then: thousands do, at a third of the processor time
 	}
 	with := func(name string, change func(*plan), faults ...string) plan {
@@ -83,7 +86,7 @@ func plans(whole time.Duration) []plan {
 		p.kinds, p.each, p.clients, p.workers, p.fleet = lineKind, 1, 24, len(lineKind), true
 		p.habits = habits{CtxEnd: 20, CtxEndIn: 40 * time.Millisecond, Middle: 1000, MiddleHold: 5 * time.Millisecond}
 		p.lease, p.hits, p.recovery = giftTime, 1, time.Second // nobody is given a lock for a shorter lease
-		if whole < 2*time.Minute {
+		if isShort(whole) {
 			p.clients = 12 // the start of one costs as much as all of its calls
 		}
 	}

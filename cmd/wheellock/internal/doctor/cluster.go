@@ -45,7 +45,8 @@ func stateOf(addr string, facts map[string]string) []Finding {
 func openAt(addr, nodes string) []Finding {
 	var open []string
 	for word := range strings.FieldsSeq(unmarked(nodes)) {
-		if slot, _, moves := strings.Cut(strings.TrimPrefix(word, "["), "-"); moves && word[0] == '[' { // [7->-id] or [7-<-id]
+		move, bracketed := strings.CutPrefix(word, "[") // [7->-id] or [7-<-id]
+		if slot, _, moves := strings.Cut(move, "-"); bracketed && moves {
 			open = append(open, slot)
 		}
 	}
