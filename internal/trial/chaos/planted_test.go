@@ -26,7 +26,7 @@ var phases = []struct {
 	{"an acquire that counts, sent twice", "answers lost"},
 	{"no second question once the subscription is confirmed", "sparse"},
 	{"a deadline that counts from the answer", "weather"},
-	{"a release that does not look who the owner is", "partitions"},
+	{"a release that does not look at the owner", "partitions"},
 	{"a token that INCR gives", "data loss"},
 	{"a renewal after the unlock", "sparse"},
 	{"a cancelled call that is forgotten", "sparse"},

@@ -116,9 +116,9 @@ func TestSpecSaysSomething(t *testing.T) {
 		on              simulated
 		old, new        string
 	}{
-		{"an acquire that does not look who the owner is", "exclusion", anything,
+		{"an acquire that does not look at the owner", "exclusion", anything,
 			"else if (k.owner == c.id) { ...prolonged, line: out }", "else if (c.id != NOBODY) { ...r, key: { owner: c.id, ends: end }, answer: Yes }"},
-		{"a release that does not look who the owner is", "holdsHaveKeys", anything,
+		{"a release that does not look at the owner", "holdsHaveKeys", anything,
 			"if (k.owner == c.id) t.handOver(left) else left", "if (k != NOKEY) t.handOver(left) else left"},
 		{"a deadline that counts from the answer", "deadlineBeforeExpiry", anything,
 			"max(t.deadline, c.sent + c.lease", "max(t.deadline, en.clock + c.lease"},

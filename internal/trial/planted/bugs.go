@@ -14,7 +14,7 @@ var bugs = []Bug{
 	{"a deadline that counts from the answer", []edit{
 		{"dispatcher/gate/lease.go", "c.Sent+lease-margin(lease))", "now+lease-margin(lease))"},
 	}},
-	{"a release that does not look who the owner is", []edit{
+	{"a release that does not look at the owner", []edit{
 		{"scripts/release.lua", "call('HDEL', lock, owner)", "call('DEL', lock)"},
 	}},
 	{"a token that INCR gives", []edit{
@@ -112,7 +112,7 @@ var bugs = []Bug{
 	{"an adoption without an answer that nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "		r.trackAdopter(now, c, l.ops(g.write).release)\n", ""},
 	}},
-	{"a hold that its own engine adopts, and whose owner nobody releases", []edit{
+	{"a hold that its own engine adopts, with an owner that nobody releases", []edit{
 		{"dispatcher/gate/adopt.go", "	r.orphans.add(old)\n", ""},
 	}},
 	{"an adoption of a hold of one's own engine that is turned away", []edit{
@@ -170,7 +170,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
 		{"dispatcher/gate/line.go", "	if c.id == asked.ID {\n		c.code = 0\n	}\n", ""},
 	}},
-	{"a place that the acquire of a waiter who is only woken leaves", []edit{
+	{"a place that the acquire of a waiter that is only woken leaves", []edit{
 		{"scripts/line.lua", "string.gsub(code, '-', '')", "code"},
 	}},
 	{"a line without an end", []edit{
