@@ -72,10 +72,10 @@ func (o *Outage) end(key any) (lasted time.Duration, failures int, log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, is := o.failing[key]; !is {
-		return 0, 0, false
+		return
 	}
 	if delete(o.failing, key); len(o.failing) > 0 {
-		return 0, 0, false
+		return
 	}
 	now := time.Now()
 	if log = o.begun; log {

@@ -31,13 +31,35 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 			o.Failed(t, logger, "down")
 			time.Sleep(time.Second)
 		}
-		if n := lines(); n != 13 { // after 0 s, 1 s, 5 s, 21 s and 81 s, and then each minute
+		told := log.String()
+		if n := lines(); n != 13 {
 			t.Errorf("%d lines about an outage of 10 min", n)
+		}
+		told, _, _ = strings.Cut(told, "for=2m21s")
+		if first, _, _ := strings.Cut(told, "\n"); strings.Contains(first, "for=") || strings.Contains(first, "failures=") {
+			t.Errorf("the first line says how long it has lasted: %s", first)
+		}
+		for _, at := range []string{"for=1s failures=2", "for=5s failures=6", "for=21s failures=22", "for=1m21s failures=82"} {
+			if _, rest, found := strings.Cut(told, at); !found {
+				t.Errorf("no line %q in %s", at, told)
+			} else {
+				told = rest
+			}
 		}
 		o.Ended(t, logger, "up")
 		o.Ended(t, logger, "up")
 		if n := lines(); n != 1 {
 			t.Errorf("%d lines about its end", n)
+		}
+		o.Failed(t, logger, "down")
+		time.Sleep(time.Second - 1)
+		o.Failed(t, logger, "down")
+		if n := lines(); n != 0 {
+			t.Errorf("%d lines within a second after that", n)
+		}
+		time.Sleep(1)
+		if o.Failed(t, logger, "down"); lines() != 1 {
+			t.Error("no line about the next outage")
 		}
 	})
 }

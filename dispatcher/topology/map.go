@@ -71,7 +71,11 @@ func (m *Map) Apart(addr, prefix string) (names [2]string, found bool) {
 // Ask asks the node at addr for its map. A node that does not know its own host names none; the map then has the host
 // of addr.
 func Ask(ctx context.Context, client rueidis.Client, addr string) (*Map, error) {
-	ranges, err := client.Do(ctx, client.B().ClusterSlots().Build()).ToArray()
+	return readMap(client.Do(ctx, client.B().ClusterSlots().Build()), addr)
+}
+
+func readMap(said rueidis.RedisResult, addr string) (*Map, error) {
+	ranges, err := said.ToArray()
 	if err != nil {
 		return nil, fmt.Errorf("CLUSTER SLOTS: %w", err)
 	}

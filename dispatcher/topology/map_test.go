@@ -47,6 +47,74 @@ func TestAskARealNode(t *testing.T) {
 	check([]string{"127.0.0.1:" + port, addrs[1], addrs[2]})
 }
 
+// What a node tells is input: elements that are none are left out, whatever stands there. A script answers as it is told.
+func TestReadMap(t *testing.T) {
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}, ForceSingleClient: true, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	read := func(said string) (*Map, error) {
+		return readMap(client.Do(context.Background(), client.B().Eval().Script("return "+said).Numkeys(0).Build()), "own:1")
+	}
+	for said, want := range map[string]Range{
+		"{0, 5, {'a', 7}}":                {0, 5, "a:7"},
+		"{0, 0, {'a', 7}}":                {0, 0, "a:7"},
+		"{16383, 16383, {'a', 7, 'id'}}":  {16383, 16383, "a:7"},
+		"{1, 2, {'', 7}, {'replica', 8}}": {1, 2, "own:7"},
+		"{1, 2, {false, 7}}":              {1, 2, "own:7"},
+		"{1, 2, {'::1', 7, 'id', {'x'}}}": {1, 2, "[::1]:7"},
+		"{'x', 2, {'a', 7}}":              {},
+		"{1, 'x', {'a', 7}}":              {},
+		"{1, 2, 'a'}":                     {},
+		"{1, 2, {'a', 'x'}}":              {},
+		"{1, 2, {'a'}}":                   {},
+		"{1, 2, {'?', 7}}":                {},
+		"{1, 2}":                          {},
+		"7":                               {},
+		"{-1, 2, {'a', 7}}":               {},
+		"{2, 1, {'a', 7}}":                {},
+		"{2, 16384, {'a', 7}}":            {},
+		"{16384, 16384, {'a', 7}}":        {},
+		"{-2, -1, {'a', 7}}":              {},
+		"{{1}, 2, {'a', 7}}":              {},
+	} {
+		m, err := read("{" + said + ", {9, 9, {'b', 7}}}")
+		if err != nil {
+			t.Errorf("%s: %v", said, err)
+			continue
+		}
+		ranges := []Range{want, {9, 9, "b:7"}}
+		if want.Addr == "" {
+			ranges = ranges[1:]
+		}
+		if !slices.Equal(m.Ranges, ranges) {
+			t.Errorf("%s is read as %v, want %v", said, m.Ranges, ranges)
+		}
+	}
+	for _, said := range []string{"{}", "7", "false", "{7}", "{{1, 2, {'?', 7}}}", "redis.error_reply('ERR no')"} {
+		if m, err := read(said); err == nil {
+			t.Errorf("%s is read as %v", said, m)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	m := &Map{Ranges: []Range{{0, 10, "a:1"}, {11, 20, "b:1"}, {21, 30, "a:1"}, {40, 40, "c:1"}}}
+	for bounds, want := range map[[2]uint16][]Range{
+		{0, scripts.HashSlots - 1}: m.Ranges,
+		{5, 25}:                    {{5, 10, "a:1"}, {11, 20, "b:1"}, {21, 25, "a:1"}},
+		{10, 11}:                   {{10, 10, "a:1"}, {11, 11, "b:1"}},
+		{40, 50}:                   {{40, 40, "c:1"}},
+		{31, 39}:                   nil,
+		{41, 50}:                   nil,
+	} {
+		if got := m.Within(bounds[0], bounds[1]).Ranges; !slices.Equal(got, want) {
+			t.Errorf("within %v: %v, want %v", bounds, got, want)
+		}
+	}
+}
+
 // A master to which the first hash slots have just moved has names, too: the rights of an engine are tried at one.
 func TestNamesApartOfAMasterWithFewSlots(t *testing.T) {
 	const prefix = "wheellock:probe:0b5c6a3e-6a67-8f5a-9d3b-1f0e5c2a7b10"

@@ -50,6 +50,7 @@ func TestSurvey(t *testing.T) {
 		s.Failed(3 * time.Second)
 		due(t, &s, 3*time.Second+surveyPause)
 		s.SetDue(3 * time.Second) // a link broke
+		s.SetDue(4 * time.Second)
 		due(t, &s, 3*time.Second)
 	})
 }
