@@ -12,7 +12,7 @@ func TestEveryExplanationIsOfAMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, _, _, err := goMutants("../../..", t.TempDir(), goPackages)
+	some, _, err := goMutants("../../..", t.TempDir(), goPackages)
 	if err != nil {
 		t.Fatal(err)
 	}

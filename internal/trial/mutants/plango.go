@@ -13,57 +13,84 @@ import (
 	_ "embed"
 )
 
-// goPackages are those whose mutants are to be killed.
-var goPackages = []string{"dispatcher/gate", "wheel", "futures"}
+// goPackages are those whose mutants are to be killed: by their own tests, and by what is named besides.
+var goPackages = []goTested{
+	{name: "dispatcher/gate", explored: true},
+	{name: "wheel", explored: true},
+	{name: "futures", explored: true},
+	{name: "scripts"},
+	{name: "dispatcher", by: []string{"engine"}},
+	{name: "dispatcher/redisconn", by: []string{"dispatcher", "engine"}},
+	{name: "dispatcher/subscriber", by: []string{"dispatcher", "engine"}},
+	{name: "dispatcher/topology", by: []string{"dispatcher", "engine"}},
+	{name: "dispatcher/wire", by: []string{"scripts", "engine"}},
+	{name: "dispatcher/rediserr", by: []string{"dispatcher", "engine"}},
+	{name: "dispatcher/reconnect", by: []string{"dispatcher", "engine"}},
+	{name: "dispatcher/respguard", by: []string{"dispatcher", "engine"}},
+	{name: "engine", by: []string{"engine/elect"}},
+	{name: "engine/elect"},
+}
+
+// goTested is a package and what may find its mutants.
+type goTested struct {
+	name     string
+	explored bool     // the explorer runs it
+	by       []string // packages with tests that run it, besides its own
+}
 
 //go:embed switch.go.txt
 var switchText string
 
+// isMeant reports whether -package names the package, its folder, or a file in it.
+func (t goTested) isMeant(group string) bool {
+	if filepath.Ext(group) == ".go" {
+		group = filepath.Dir(group)
+	}
+	return group == t.name || group == filepath.Base(t.name)
+}
+
 // goMutants are the mutants of some packages, and the overlay of their files with all of them in it.
-func goMutants(root, dir string, names []string) ([]*Mutant, []*goPackage, *overlay, error) {
+func goMutants(root, dir string, of []goTested) ([]*Mutant, *overlay, error) {
 	o := newOverlay(dir)
 	var all []*Mutant
-	var packages []*goPackage
 	number := 0
-	for _, name := range names {
-		p, err := loadGo(root, name)
+	for _, tested := range of {
+		p, err := loadGo(root, tested.name)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		packages = append(packages, p)
 		for _, f := range p.files {
 			some, text := mutateGo(p, f, &number)
 			all = append(all, some...)
 			if err := o.lay(f.path, text); err != nil {
-				return nil, nil, nil, err
+				return nil, nil, err
 			}
 		}
 		text := fmt.Sprintf(switchText, filepath.Base(p.name))
 		if err := o.lay(filepath.Join(p.dir, "zz_mutants.go"), text); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 	}
-	return numbered(all), packages, o, nil
+	return numbered(all), o, nil
 }
 
 // planGo builds the tests of the packages and the explorer, each with every mutant, and finds out which test reaches which.
 func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
-	names, file := goPackages, ""
-	if group := o.group; group != "" {
-		if filepath.Ext(group) == ".go" {
-			group, file = filepath.Dir(group), group
-		}
-		names = slices.DeleteFunc(slices.Clone(goPackages), func(name string) bool { return name != group && filepath.Base(name) != group })
+	chosen := goPackages
+	if o.group != "" {
+		chosen = slices.DeleteFunc(slices.Clone(goPackages), func(t goTested) bool {
+			return !slices.ContainsFunc(strings.Split(o.group, ","), t.isMeant)
+		})
 	}
-	if len(names) == 0 {
+	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no mutants are made of package %s", o.group)
 	}
-	all, packages, laid, err := goMutants(o.root, work, names)
+	all, laid, err := goMutants(o.root, work, chosen)
 	if err != nil {
 		return nil, err
 	}
-	if file != "" {
-		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.File != file })
+	if filepath.Ext(o.group) == ".go" {
+		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.File != o.group })
 	}
 	p := &plan{name: "go", least: 90, all: all}
 	p.ready = func(_ string, m *Mutant) ([]string, error) {
@@ -76,31 +103,45 @@ func planGo(o *options, work string, say func(string, ...any)) (*plan, error) {
 		return p, nil
 	}
 	say("building the tests with %d mutants in them", len(all))
-	for _, of := range packages {
-		binary := filepath.Join(work, filepath.Base(of.name)+".test")
-		if err := laid.build(of.dir, binary); err != nil {
+	for _, name := range testedBy(chosen) {
+		dir, binary := filepath.Join(o.root, name), filepath.Join(work, filepath.Base(name)+".test")
+		if err := laid.build(dir, binary); err != nil {
 			return nil, err
 		}
-		some, err := unitKillers(binary, of.dir, short)
+		some, err := unitKillers(binary, dir, short)
 		if err != nil {
 			return nil, err
 		}
 		p.killers = append(p.killers, some...)
 	}
-	binary := filepath.Join(work, "explore.test")
-	if err := laid.build(filepath.Join(o.root, "internal/trial/explore"), binary); err != nil {
-		return nil, err
+	if slices.ContainsFunc(chosen, func(t goTested) bool { return t.explored }) {
+		binary := filepath.Join(work, "explore.test")
+		if err := laid.build(filepath.Join(o.root, "internal/trial/explore"), binary); err != nil {
+			return nil, err
+		}
+		some, err := explorerKillers(o.root, binary, o)
+		if err != nil {
+			return nil, err
+		}
+		p.killers = append(p.killers, some...)
 	}
-	some, err := explorerKillers(o.root, binary, o)
-	if err != nil {
-		return nil, err
-	}
-	p.killers = append(p.killers, some...)
 	if err := p.measure(o, say, traced, work); err != nil {
 		return nil, err
 	}
 	p.group()
 	return p, nil
+}
+
+// testedBy are the packages whose tests may find mutants of the chosen ones.
+func testedBy(chosen []goTested) (names []string) {
+	for _, t := range chosen {
+		for _, name := range append([]string{t.name}, t.by...) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // traced has a killer know the mutants that it reached.

@@ -21,7 +21,7 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 		return nil, err
 	}
 	if o.group != "" {
-		all = slices.DeleteFunc(all, func(m *Mutant) bool { return m.Group != o.group })
+		all = slices.DeleteFunc(all, func(m *Mutant) bool { return !slices.Contains(strings.Split(o.group, ","), m.Group) })
 	}
 	p := &plan{name: "lua", least: 95, all: all, first: []string{"TestExactAnswers", "TestManyNamesFareAsEachAlone"}}
 	folder := filepath.Join(o.root, "scripts")
