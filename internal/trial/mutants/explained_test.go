@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"path"
+	"slices"
+	"testing"
+)
 
 // A reason whose line is not there any more explains nothing.
 func TestEveryExplanationIsOfAMutant(t *testing.T) {
@@ -12,7 +16,15 @@ func TestEveryExplanationIsOfAMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, _, err := goMutants("../../..", t.TempDir(), goPackages)
+	named := slices.DeleteFunc(slices.Clone(goPackages), func(tested goTested) bool {
+		for e := range explained {
+			if path.Dir(e.file) == tested.name {
+				return false
+			}
+		}
+		return true
+	})
+	some, _, err := goMutants("../../..", t.TempDir(), named)
 	if err != nil {
 		t.Fatal(err)
 	}

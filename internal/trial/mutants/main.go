@@ -22,7 +22,7 @@ type options struct {
 const usage = `Mutants makes small mistakes in the scripts and the gates, one at a time, and runs the tests and the explorer: each mistake
 that nobody notices is a hole in the tests, or changes nothing. Mistakes that change nothing stand in explained.txt, with the reason.
 
-	make mutants                               # all scripts, then gate, wheel and futures
+	make mutants                               # all scripts, then the packages of the engine
 	make mutants ONLY=lua PACKAGE=acquire.lua  # one script
 	make mutants ONLY=go PACKAGE=wheel         # one package
 	make mutants SHARD=1/4                     # a quarter of the mutants, by chance, but the same ones each time
