@@ -23,9 +23,7 @@ func (s *Subscriber) subscribe(conn rueidis.DedicatedClient, channels []string) 
 			if err != nil {
 				return err
 			}
-			if some = slices.DeleteFunc(some, func(c string) bool { return slices.Contains(refused, c) }); len(some) == 0 {
-				continue
-			}
+			some = slices.DeleteFunc(some, func(c string) bool { return slices.Contains(refused, c) })
 		}
 		if !s.cfg.Sharded {
 			s.report(some)

@@ -114,6 +114,40 @@ func TestSubscriber(t *testing.T) {
 		server.MustDo("PUBLISH", "mine:1", "0")
 		o.want(t, "heard")
 	})
+	t.Run("listens to all channels of many, but for those that its user may not listen to", func(t *testing.T) {
+		const many = 2*maxChannels + 100
+		for _, cfg := range []Config{{Plain: true}, {Sharded: true}, {Plain: true, Sharded: true}} {
+			server := redistest.Start(t)
+			server.MustDo("ACL", "SETUSER", "limited", "on", ">secret", "+@all", "~*", "resetchannels", "&mine:*")
+			s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "limited", Password: "secret"}, cfg)
+			for i := range many {
+				s.Want(fmt.Sprint("mine:", i), true)
+				if i%maxChannels == maxChannels/2 {
+					s.Want(fmt.Sprint("yours:", i), true)
+				}
+			}
+			heard, refused := make(map[string]bool), 0
+			for len(heard) < many || refused < 2 {
+				select {
+				case told := <-o.told:
+					if what, channels, _ := strings.Cut(told, " "); what == "subscribed" {
+						for c := range strings.FieldsSeq(channels) {
+							heard[c] = true
+						}
+					} else if refused++; !strings.HasPrefix(channels, "yours:") {
+						t.Fatalf("told %q", told)
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatalf("%d of %d channels are heard, and %d refused", len(heard), many, refused)
+				}
+			}
+			for of, wanted := range map[string]bool{"CHANNELS": cfg.Plain, "SHARDCHANNELS": cfg.Sharded} {
+				if n := len(server.MustDo("PUBSUB", of).Texts()); (n == many) != wanted || len(heard) != many {
+					t.Errorf("plain %v, sharded %v: PUBSUB %s lists %d, and %d are said to be heard", cfg.Plain, cfg.Sharded, of, n, len(heard))
+				}
+			}
+		}
+	})
 	t.Run("has the loop look for the node of a sharded channel", func(t *testing.T) {
 		c := redistest.StartCluster(t, 3, 0)
 		s, o := open(t, rueidis.ClientOption{InitAddress: []string{c.Nodes[0].Addr()}, ForceSingleClient: true}, Config{Sharded: true, Cluster: true})
