@@ -19,7 +19,7 @@ type options struct {
 	most                              time.Duration
 }
 
-const usage = `Mutants makes small mistakes in the scripts and the gates, one at a time, and runs the tests and the explorer: each mistake
+const usage = `Mutants makes small mistakes in the scripts and the engine, one at a time, and runs the tests and the explorer: each mistake
 that nobody notices is a hole in the tests, or changes nothing. Mistakes that change nothing stand in explained.txt, with the reason.
 
 	make mutants                               # all scripts, then the packages of the engine
