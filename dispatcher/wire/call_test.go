@@ -78,8 +78,8 @@ func TestCut(t *testing.T) {
 
 // invariant: batch-error-charges-nobody
 func TestSplitMakesACallOfEachCommand(t *testing.T) {
-	got := Call{Op: gate.Acquire, From: 3, To: 6}.Split(nil, "")
-	want := []Call{{Op: gate.Acquire, From: 3, To: 4}, {Op: gate.Acquire, From: 4, To: 5}, {Op: gate.Acquire, From: 5, To: 6}}
+	got := Call{Op: gate.Acquire, From: 3, To: 6}.Split([]Call{{}}, "no")
+	want := []Call{{}, {Op: gate.Acquire, From: 3, To: 4, Doubted: "no"}, {Op: gate.Acquire, From: 4, To: 5, Doubted: "no"}, {Op: gate.Acquire, From: 5, To: 6, Doubted: "no"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls %v, want %v", got, want)
 	}

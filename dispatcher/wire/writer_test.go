@@ -91,15 +91,15 @@ func TestWriter(t *testing.T) {
 		}
 	})
 	t.Run("tells a script whether to keep to declared keys", func(t *testing.T) {
-		for _, asking := range []bool{false, true} {
-			batch := batchOf(gate.ReleaseRead)
-			_, args := w.Write(batch, Call{Op: gate.ReleaseRead, To: 1, Asking: asking}, sent)
-			want := []string{"PUBLISH", "0"}
-			if asking {
-				want[1] = "1"
-			}
-			if !slices.Equal(args[:2], want) {
-				t.Errorf("with ASKING %v the arguments begin with %q, want %q", asking, args[:2], want)
+		for _, c := range []struct {
+			asking, declared bool
+			want             string
+		}{{false, false, "0"}, {true, false, "1"}, {false, true, "1"}, {true, true, "1"}} {
+			of := settings
+			of.Declared = c.declared
+			_, args := NewWriter(&of, &clock).Write(batchOf(gate.ReleaseRead), Call{Op: gate.ReleaseRead, To: 1, Asking: c.asking}, sent)
+			if want := []string{"PUBLISH", c.want}; !slices.Equal(args[:2], want) {
+				t.Errorf("with ASKING %v and the setting %v the arguments begin with %q, want %q", c.asking, c.declared, args[:2], want)
 			}
 		}
 	})
