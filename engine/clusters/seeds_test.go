@@ -1,0 +1,53 @@
+package clusters_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// announce has a node of a cluster say that it is reached at another address.
+func announce(node *redistest.Server, addr string) {
+	_, port, _ := strings.Cut(addr, ":")
+	node.MustDo("CONFIG", "SET", "cluster-announce-port", port)
+}
+
+// All nodes have other addresses now, as after a change of the network. Who was told where to ask first asks there again.
+func TestClusterIsFoundAgainBySeeds(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	node := c.Nodes[0]
+	before := redistest.NewProxy(t, node.Addr())
+	announce(node, before.Addr())
+	e := testkit.Join(t, c)
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("found")))
+	after := redistest.NewProxy(t, node.Addr())
+	announce(node, after.Addr())
+	before.Close()
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("found")))
+	if after.Stats().Accepted == 0 {
+		t.Error("the engine did not come by the new address")
+	}
+}
+
+// A cluster with masters that nobody reaches is an error at once, with the address that they have announced. A replica tells of them.
+func TestClusterWithMastersThatNobodyReaches(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 1)
+	nowhere := strconv.Itoa(redistest.FreePort(t))
+	announce(c.Nodes[0], "127.0.0.1:"+nowhere)
+	replica := c.Nodes[1]
+	redistest.Await(t, "a replica that knows the address", func() bool { return strings.Contains(replica.MustDo("CLUSTER", "NODES").Text, ":"+nowhere+"@") })
+	e, err := engine.Open(testkit.Soon(t), testkit.OptionsFor(replica.Addr()))
+	if err == nil {
+		e.Close()
+	}
+	if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), ":"+nowhere) {
+		t.Errorf("Open = %v, want ErrUnavailable with port %s", err, nowhere)
+	}
+}
