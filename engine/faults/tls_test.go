@@ -119,6 +119,22 @@ func TestFaultTLSOpenSaysWhatToDo(t *testing.T) {
 		mustNotOpen(t, rediss(t, addr, trust), engine.ErrRefused, addr, "certificate", "Redis.TLSConfig.Certificates")
 		mustNotOpen(t, rediss(t, addr, func(c *tls.Config) { trust(c); c.Certificates = []tls.Certificate{other.Issue("gateway", good)} }), engine.ErrRefused, addr, "certificate", "Redis.TLSConfig.Certificates")
 	})
+	t.Run("a server that says so, and does not hang up before that has arrived", func(t *testing.T) {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+			Certificates: []tls.Certificate{ca.Issue("127.0.0.1", good)}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+				defer conn.Close()
+				conn.(*tls.Conn).Handshake()
+			}
+		}()
+		mustNotOpen(t, rediss(t, l.Addr().String(), trust), engine.ErrRefused, "it is the server who says so", "Redis.TLSConfig.Certificates")
+	})
 	t.Run("a server that speaks no TLS", func(t *testing.T) {
 		mustNotOpen(t, rediss(t, server.Addr(), trust), engine.ErrUnavailable, server.Addr(), "does it speak TLS there?")
 	})
