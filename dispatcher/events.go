@@ -251,7 +251,6 @@ type refused struct {
 func (r *refused) deliver(l *loop, now gate.Time) {
 	if route, ok := l.routes.route(r.node, r.channel); ok {
 		l.routes.confirm(now, r.channel, route, r.message)
-		r.node.channels-- // no message will arrive there, and no event will end it
 		delete(l.routes.byChannel, r.channel)
 	}
 }

@@ -27,7 +27,6 @@ type node struct {
 	link       link
 	narrow     bool                   // it refuses wide calls
 	subscriber *subscriber.Subscriber // nil: there is no client yet
-	channels   int                    // that are listened to here
 	usedAt     gate.Time              // when it was last named in a redirect, or made
 
 	follower *topology.Follower // nil: the master does not change
@@ -115,7 +114,9 @@ func (n *node) lend() *connection {
 func (n *node) busy() bool { return n.carrying > 0 && n.link.state == linkUp }
 
 // quiet reports whether nothing is to be done here.
-func (n *node) quiet() bool { return len(n.idle) == len(n.all) && n.channels == 0 && n.out.empty() }
+func (n *node) quiet() bool {
+	return len(n.idle) == len(n.all) && n.out.empty() && !n.nodes.routes.leadTo(n)
+}
 
 // alarm is when the loop is to look at the node again; a connection that comes back, a probe's too, wakes it by itself.
 func (n *node) alarm() gate.Time {

@@ -30,9 +30,6 @@ func (r *route) subscribe(channel string, to *node) {
 	if to == nil {
 		return
 	}
-	if r.node == nil {
-		to.channels++
-	}
 	r.node = to
 	to.subscribe(channel, true)
 }
@@ -41,7 +38,6 @@ func (r *route) subscribe(channel string, to *node) {
 func (r *route) unsubscribe(channel string) {
 	if r.node != nil {
 		r.node.subscribe(channel, false)
-		r.node.channels--
 		r.node = nil
 	}
 }
@@ -105,6 +101,16 @@ func (rs *routes) subscribeAt(n *node) {
 			n.subscribe(channel, true)
 		}
 	}
+}
+
+// leadTo reports whether some channel is listened to at a node.
+func (rs *routes) leadTo(n *node) bool {
+	for _, r := range rs.byChannel {
+		if r.node == n {
+			return true
+		}
+	}
+	return false
 }
 
 // passMessage passes messages to the machines of their channel.

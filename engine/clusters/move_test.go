@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -276,12 +278,7 @@ func TestClusterNodesThatDisagree(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	e := testkit.Join(t, c)
-	slot := slotOf("disputed")
-	one := c.NodeOf(slot)
-	two := other(c, slot)
-	number, ids := strconv.Itoa(slot), map[*redistest.Server]string{one: one.MustDo("CLUSTER", "MYID").Text, two: two.MustDo("CLUSTER", "MYID").Text}
-	one.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
-	two.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[one])
+	_, _, agree := dispute(c, "disputed")
 	_, err := e.Mutex("disputed").TryLock(testkit.Soon(t))
 	if testkit.Mentions(t, err, "MOVED"); !errors.Is(err, engine.ErrRefused) {
 		t.Errorf("TryLock = %v, want ErrRefused", err)
@@ -291,10 +288,54 @@ func TestClusterNodesThatDisagree(t *testing.T) {
 		t.Errorf("Inspect = %v, want ErrRefused", err)
 	}
 	waiter := e.Mutex("disputed").LockAsync(testkit.Soon(t))
-	for _, node := range []*redistest.Server{two, one} {
-		node.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
-	}
+	agree()
 	h, err := waiter.Wait(testkit.Soon(t))
+	if err != nil {
+		t.Fatalf("Lock: %v", err)
+	}
+	testkit.MustUnlock(t, h)
+}
+
+// dispute has two nodes each take the other for the master of a name's slot, until they agree on the second.
+func dispute(c *redistest.Cluster, name string) (one, two *redistest.Server, agree func()) {
+	slot := slotOf(name)
+	one, two = c.NodeOf(slot), other(c, slot)
+	number, ids := strconv.Itoa(slot), map[*redistest.Server]string{one: one.MustDo("CLUSTER", "MYID").Text, two: two.MustDo("CLUSTER", "MYID").Text}
+	one.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+	two.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[one])
+	return one, two, func() {
+		for _, node := range []*redistest.Server{two, one} {
+			node.MustDo("CLUSTER", "SETSLOT", number, "NODE", ids[two])
+		}
+	}
+}
+
+// Nor does a subscription go to and fro between such nodes for ever. When they agree, it is heard again, and
+// whoever waits asks.
+// invariant: command-follows-its-slot
+func TestClusterSubscriptionsAtNodesThatDisagree(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	slow := func(o *engine.Options) { o.PubSub, o.PollCap, o.Lease = engine.PubSubSharded, time.Hour, time.Hour }
+	holder, waiter := testkit.Join(t, c, slow), testkit.Join(t, c, slow)
+	testkit.MustLock(t, holder.Mutex("disputed"))
+	next := waiter.Mutex("disputed").LockAsync(testkit.Soon(t))
+	awaitListeners(t, c.NodeOf(slotOf("disputed")), 1)
+	c.NodeOf(slotOf("disputed")).MustDo("FLUSHALL") // a slot with keys is not given away
+	one, two, agree := dispute(c, "disputed")
+	time.Sleep(500 * time.Millisecond) // sleeps: in this time a subscription could go to and fro a thousand times
+	refused := 0
+	for _, node := range []*redistest.Server{one, two} {
+		_, said, _ := strings.Cut(resp.InfoFields(node.MustDo("INFO", "commandstats").Text)["cmdstat_ssubscribe"], "rejected_calls=")
+		said, _, _ = strings.Cut(said, ",")
+		n, _ := strconv.Atoi(said)
+		refused += n
+	}
+	if refused == 0 || refused > 20 {
+		t.Errorf("the nodes refused %d subscriptions in half a second", refused)
+	}
+	agree()
+	h, err := next.Wait(testkit.Soon(t))
 	if err != nil {
 		t.Fatalf("Lock: %v", err)
 	}
