@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -211,13 +212,7 @@ func (o *operation) unheard(over error) error {
 }
 
 // trim removes this package's prefix from an error that follows another one.
-func trim(text string) string {
-	const prefix = "wheellock: "
-	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
-		return text[len(prefix):]
-	}
-	return text
-}
+func trim(text string) string { return strings.TrimPrefix(text, "wheellock: ") }
 
 // following is an error without this package's prefix.
 type following struct{ error }

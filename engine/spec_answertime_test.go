@@ -163,6 +163,11 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		b.redis.SetDown(false)
 		b.wantNil("UnlockAsync", testkit.ResultOf(unlocked.Wait(b.Context())))
+		h = b.lock(b.Mutex("stock:7"))
+		b.goDown()
+		err := testkit.ResultOf(h.UnlockAsync().Wait(b.Context()))
+		b.wantIs("UnlockAsync without an answer", err, engine.ErrUncertain)
+		testkit.Mentions(b, err, "unlock", "stock:7")
 	}))
 	t.Run("calls that were given up are not mixed up with later ones", spec(engine.Options{}, func(b *bubble) {
 		for i := range 20 {

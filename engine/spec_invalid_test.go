@@ -70,6 +70,7 @@ func TestSpecInvalid(t *testing.T) {
 			b.unlock(waiter.granted())
 			b.wantKeys()
 		}
+		testkit.Mentions(b, testkit.ResultOf(b.Mutex(testkit.LongName(1025)).TryLock(b.Context())), "the name has 1025 bytes: at most 1024")
 	}))
 	t.Run("what the options of an engine may not be", func(t *testing.T) {
 		for what, opts := range map[string]engine.Options{
