@@ -200,6 +200,20 @@ func TestObserveWithoutMessages(t *testing.T) {
 	})
 }
 
+// A refusal that will pass ends neither a candidacy nor who observes.
+func TestElectionsGoOnAfterRedisWasBusy(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		open := func() *engine.Engine { e, _ := w.Connect(); return e }
+		c := newContest(w.T, name, open(), open(), open())
+		c.leads()
+		w.Server.Busy(true)
+		time.Sleep(time.Minute)
+		w.Server.Busy(false)
+		c.leads()
+	})
+}
+
 // The answers to Resign are lost: the leadership ends, the error says what is not known, and the engine frees the name.
 func TestResignWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
