@@ -332,6 +332,12 @@ func TestSpecDetach(t *testing.T) {
 		b.unlock(h)
 		_, err := h.Detach(b.Context(), time.Minute)
 		b.wantIs("Detach after Unlock", err, engine.ErrUnlocked)
+		h = b.lock(b.Mutex("stock:7"))
+		b.redis.Lose("stock:7")
+		id, err := h.Detach(b.Context(), time.Minute)
+		if b.wantIs("Detach of a lock that is gone", err, engine.ErrLost); id != "" {
+			b.Errorf("it has the id %q", id)
+		}
 		_, err = b.Mutex("stock:7").Adopt(b.Context(), "nobody")
 		b.wantIs("Adopt of a free lock", err, engine.ErrLost)
 		for _, id := range []string{"", strings.Repeat("x", 257)} {

@@ -39,15 +39,15 @@ func TestClusterIsFoundAgainBySeeds(t *testing.T) {
 func TestClusterWithMastersThatNobodyReaches(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 1, 1)
-	nowhere := strconv.Itoa(redistest.FreePort(t))
-	announce(c.Nodes[0], "127.0.0.1:"+nowhere)
+	closed := strconv.Itoa(redistest.FreePort(t))
+	announce(c.Nodes[0], "127.0.0.1:"+closed)
 	replica := c.Nodes[1]
-	redistest.Await(t, "a replica that knows the address", func() bool { return strings.Contains(replica.MustDo("CLUSTER", "NODES").Text, ":"+nowhere+"@") })
+	redistest.Await(t, "a replica that knows the address", func() bool { return strings.Contains(replica.MustDo("CLUSTER", "NODES").Text, ":"+closed+"@") })
 	e, err := engine.Open(testkit.Soon(t), testkit.OptionsFor(replica.Addr()))
 	if err == nil {
 		e.Close()
 	}
-	if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), ":"+nowhere) {
-		t.Errorf("Open = %v, want ErrUnavailable with port %s", err, nowhere)
+	if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), ":"+closed) {
+		t.Errorf("Open = %v, want ErrUnavailable with port %s", err, closed)
 	}
 }
