@@ -165,6 +165,48 @@ func TestALateSchedulerRunsNothingTwiceAtTheEndOfMinHold(t *testing.T) {
 	})
 }
 
+// A scheduler that could not reach Redis when the job was due leaves the next run out if another one has had the lock since then, and not
+// for a run before.
+func TestALockThatFailedCountsAsTheLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, redis := enginetest.New(t, engine.Options{})
+		var lockers [2]*wheelcron.Locker
+		for i := range lockers {
+			var err error
+			if lockers[i], err = wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: -1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		due := func(i int, want error) {
+			t.Helper()
+			time.Sleep(time.Minute) // sleeps: in virtual time, until the job is due
+			run, err := lockers[i].Lock(t.Context(), "report")
+			if !errors.Is(err, want) {
+				t.Fatalf("Lock of scheduler %d: %v, want %v", i, err, want)
+			}
+			if err == nil {
+				if err := run.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		failed := func(i int) {
+			t.Helper()
+			redis.SetDown(true)
+			due(i, engine.ErrUnavailable)
+			redis.SetDown(false)
+		}
+		due(0, nil)
+		failed(1)
+		due(1, nil)
+		failed(1)
+		due(0, wheelcron.ErrRan)
+		due(0, nil)
+		due(1, wheelcron.ErrRan)
+	})
+}
+
 // awaitFree waits until the job is free, of which the fencing counter stays.
 func awaitFree(t *testing.T, redis *redistest.Server) {
 	t.Helper()
