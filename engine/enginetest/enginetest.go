@@ -52,7 +52,8 @@ func init() { ants.Release() }
 // and no goroutine is left then. If either fails, the test fails at once.
 //
 // New honours all of opts except opts.Redis, which it replaces, and opts.PubSub, because the server has only plain
-// channels.
+// channels. The server has neither replicas nor a disk: [engine.AllReplicas] is met, with opts.Replicas over 0
+// nothing is granted, and with opts.Fsync New fails.
 func New(t testing.TB, opts engine.Options) (*engine.Engine, *Server) {
 	t.Helper()
 	s := Start()

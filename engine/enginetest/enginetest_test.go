@@ -85,6 +85,20 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	})
+	t.Run("about replicas are honoured", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			lone, s := enginetest.New(t, engine.Options{Replicas: engine.AllReplicas})
+			lock(t, lone, "stock:7")
+			demanding, err := s.Open(t.Context(), engine.Options{Replicas: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer demanding.Close()
+			if _, err := demanding.Mutex("stock:8").TryLock(t.Context()); !errors.Is(err, engine.ErrNotReplicated) {
+				t.Errorf("TryLock without a replica: %v, want ErrNotReplicated", err)
+			}
+		})
+	})
 	t.Run("about the connection are replaced", func(t *testing.T) {
 		e, _ := enginetest.New(t, engine.Options{
 			PubSub: engine.PubSubSharded,

@@ -145,6 +145,11 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		peer.WriteBulk(s.list())
 	case command == "INFO": // by which engine.Quorum tells servers apart
 		peer.WriteBulk("# Server\r\nrun_id:" + s.runID + "\r\n")
+	case command == "ROLE": // for engine.AllReplicas: a master without a replica
+		peer.WriteLen(3)
+		peer.WriteBulk("master")
+		peer.WriteInt(0)
+		peer.WriteLen(0)
 	default:
 		return false
 	}
