@@ -56,7 +56,8 @@ type Options struct {
 	Class func(name string) string
 }
 
-// Metrics are the instruments of one engine. Any goroutine may use it.
+// Metrics are the instruments of one engine. Those of several engines with one MeterProvider are added up; README.md says how to keep them
+// apart. Any goroutine may use it.
 type Metrics struct {
 	wait, hold metric.Float64Histogram
 	lost       metric.Int64Counter
