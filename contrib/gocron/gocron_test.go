@@ -1,7 +1,9 @@
 package wheelcron_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -284,6 +286,37 @@ func TestTheLeaderRunsTheJobs(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 	redistest.Await(t, "the other's runs", func() bool { return runs[1].Load() >= 20 })
+}
+
+// A campaign that is over before Close is in the log, because gocron drops the error of IsLeader. Close is none.
+func TestTheEndOfACampaignIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(*engine.Engine, *wheelcron.Elector)
+		over error
+		says string
+	}{
+		"engine closed": {func(e *engine.Engine, _ *wheelcron.Elector) { e.Close() }, engine.ErrClosed, "engine closed"},
+		"Close":         {func(_ *engine.Engine, elector *wheelcron.Elector) { elector.Close() }, context.Canceled, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testkit.Connect(t, redistest.Start(t).Addr())
+			var log strings.Builder
+			errorsOnly := &slog.HandlerOptions{Level: slog.LevelError}
+			elector, err := wheelcron.NewElector(e, "scheduler", elect.Options{Logger: slog.New(slog.NewTextHandler(&log, errorsOnly))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(elector.Close)
+			redistest.Await(t, "the leadership", func() bool { return elector.IsLeader(t.Context()) == nil })
+			c.end(e, elector)
+			redistest.Await(t, "the end of the campaign", func() bool { return errors.Is(elector.IsLeader(t.Context()), c.over) })
+			if got := log.String(); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("the log has %q, want %q", got, c.says)
+			}
+		})
+	}
 }
 
 func TestWhatIsInvalid(t *testing.T) {
