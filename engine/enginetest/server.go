@@ -66,7 +66,8 @@ func (s *Server) Close() { s.redis.Close() }
 
 // Lose deletes the key of a name, as an operator's DEL would, and tells nobody. The holder finds out by its next
 // renewal, or at once with Options.WatchLoss; from now on another owner may take the lock. With a NameMapper, name is
-// the mapped one. Lose also works while the server is down.
+// the mapped one. The permits of an [engine.PermitSemaphore] have a key of their own, {name}:timeout, which takes the
+// place of the name. Lose also works while the server is down.
 func (s *Server) Lose(name string) {
 	s.advance()
 	s.redis.Del(name)
