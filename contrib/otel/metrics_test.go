@@ -177,8 +177,12 @@ func TestClasses(t *testing.T) {
 	for _, name := range []string{"order:1", "order:2", "\xff:1"} {
 		metrics.Observer().Granted(engine.Grant{Name: name, Kind: engine.KindFair, Waited: time.Millisecond})
 	}
-	if got, want := counted(collect(t, reader)["wheellock.lock.wait.duration"], "wheellock.lock.class"), map[string]int{"order": 2, "invalid": 1}; !maps.Equal(got, want) {
+	all := collect(t, reader)
+	if got, want := counted(all["wheellock.lock.wait.duration"], "wheellock.lock.class"), map[string]int{"order": 2, "invalid": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+	if lost, _ := all["wheellock.lock.lost"].Data.(metricdata.Sum[int64]); len(lost.DataPoints) != 2 || total(all["wheellock.lock.lost"]) != 0 {
+		t.Errorf("lost locks: %v, want 0 of each class, so that the first one is an increase", lost.DataPoints)
 	}
 }
 
