@@ -42,6 +42,7 @@ import (
 //   - a client of Sentinel (NewFailoverClient, NewFailoverClusterClient), which does not show its sentinels;
 //   - a Ring, whose servers know nothing of each other, so that a lock would move when the set of servers changes;
 //   - a client with OnConnect, NewClient or ClusterSlots, which only go-redis can call;
+//   - a ClusterClient without Addrs;
 //   - any other UniversalClient, such as an AutoPipeliner, and nil.
 func Options(client redis.UniversalClient) (engine.Options, error) {
 	switch c := client.(type) {
@@ -98,6 +99,8 @@ func cluster(o *redis.ClusterOptions) (engine.Options, error) {
 		return invalid(onConnect)
 	case reflect.ValueOf(o.NewClient).Pointer() != reflect.ValueOf(redis.NewClient).Pointer():
 		return invalid("NewClient is set: it may give each server other options, and the engine has one set of them. Give a client without it")
+	case len(o.Addrs) == 0: // go-redis has no default, and the engine's is a local server
+		return invalid("Addrs is empty: the client has no cluster")
 	}
 	return options(o.Addrs, &redis.Options{
 		Network: "tcp", ClientName: o.ClientName, Protocol: o.Protocol, TLSConfig: o.TLSConfig, Username: o.Username, Password: o.Password,

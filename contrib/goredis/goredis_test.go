@@ -265,6 +265,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"slots": {redis.NewClusterClient(&redis.ClusterOptions{
 			Addrs: []string{"a:1"}, ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return nil, nil },
 		}), "ClusterSlots"},
+		"nowhere":     {redis.NewClusterClient(&redis.ClusterOptions{}), "Addrs"},
 		"pipeliner":   {pipeliner, "AutoPipeliner"},
 		"nil":         {nil, "nil"},
 		"nil client":  {(*redis.Client)(nil), "redis.Client"},
