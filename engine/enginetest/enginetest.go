@@ -53,7 +53,8 @@ func init() { ants.Release() }
 //
 // New honours all of opts except opts.Redis, which it replaces, and opts.PubSub, because the server has only plain
 // channels. The server has neither replicas nor a disk: [engine.AllReplicas] is met, with opts.Replicas over 0
-// nothing is granted, and with opts.Fsync New fails.
+// nothing is granted, and with opts.Fsync New fails. With opts.WatchLoss an engine is told of [Server.Lose] at once; that
+// another engine has forced an unlock it finds out by its next renewal.
 func New(t testing.TB, opts engine.Options) (*engine.Engine, *Server) {
 	t.Helper()
 	s := Start()
