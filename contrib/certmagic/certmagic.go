@@ -53,8 +53,8 @@ type tenancy struct {
 	ended    chan struct{} // closed by Unlock
 }
 
-// New returns a storage that keeps its data in storage, and locks by an engine. The error is [engine.ErrInvalid] if one of them is
-// missing.
+// New returns a storage that keeps its data in storage, and locks by an engine, which should have no MaxHold: it would end a lock while a
+// certificate is being ordered. The error is [engine.ErrInvalid] if one of them is missing.
 func New(storage certmagic.Storage, e *engine.Engine, opts Options) (*Storage, error) {
 	switch {
 	case storage == nil:
