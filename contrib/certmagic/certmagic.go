@@ -53,8 +53,8 @@ type tenancy struct {
 	ended    chan struct{} // closed by Unlock
 }
 
-// New returns a storage that keeps its data in storage, and locks by an engine. The error is [engine.ErrInvalid] if one of them is
-// missing.
+// New returns a storage that keeps its data in storage, and locks by an engine, which should have no MaxHold: it would end a lock while a
+// certificate is being ordered. The error is [engine.ErrInvalid] if one of them is missing.
 func New(storage certmagic.Storage, e *engine.Engine, opts Options) (*Storage, error) {
 	switch {
 	case storage == nil:
@@ -77,7 +77,7 @@ func (s *Storage) Lock(ctx context.Context, name string) error {
 		case <-before.ended:
 			t, before = s.enter(name)
 		case <-ctx.Done():
-			return fmt.Errorf("wheelcert: lock %q: %w", name, context.Cause(ctx))
+			return ended(ctx, "lock", name)
 		}
 	}
 	hold, err := s.mutex(name).Lock(ctx)
@@ -123,7 +123,7 @@ func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Durati
 		case t.renewing <- struct{}{}:
 			defer func() { <-t.renewing }()
 		case <-ctx.Done():
-			return fmt.Errorf("wheelcert: renew %q: %w", name, context.Cause(ctx))
+			return ended(ctx, "renew", name)
 		}
 		now, standing := s.current(name)
 		if now != t { // unlocked meanwhile
@@ -158,6 +158,15 @@ func (s *Storage) mutex(name string) *engine.Mutex { return s.e.Mutex(s.prefix +
 
 func notLocked(name string) error {
 	return fmt.Errorf("%w: wheelcert: %q is not locked in this process", engine.ErrUnlocked, name)
+}
+
+// ended is the error of a call whose context has ended: it Is both its Err and its Cause, as the engine's.
+func ended(ctx context.Context, doing, name string) error {
+	err := fmt.Errorf("wheelcert: %s %q: %w", doing, name, context.Cause(ctx))
+	if !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+	return err
 }
 
 // enter begins a tenancy of name, or returns the one that has to end before.

@@ -148,6 +148,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
+var errClosing = errors.New("closing time")
+
 // A name is locked once, by whomever of whichever process, and both ways to lock it know that.
 func TestLocks(t *testing.T) {
 	t.Parallel()
@@ -159,8 +161,8 @@ func TestLocks(t *testing.T) {
 		if locked, err := s.TryLock(ctx, "a"); locked || err != nil {
 			t.Errorf("TryLock of a name that is taken: %t, %v", locked, err)
 		}
-		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-		if err := s.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		short, cancel := context.WithTimeoutCause(ctx, 50*time.Millisecond, errClosing)
+		if err := s.Lock(short, "a"); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errClosing) {
 			t.Errorf("Lock of a name that is taken: %v", err)
 		}
 		cancel()

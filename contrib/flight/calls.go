@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -25,7 +26,20 @@ type call struct {
 	value    []byte
 	stored   bool
 	err      error
-	panicked any
+	panicked *panicError // nil: fn did not
+}
+
+// panicError is what callers panic with: the panic of fn, and where it was, for their own stacks do not say.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("%v\n\n%s", p.value, p.stack) }
+
+func (p *panicError) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
 }
 
 // do has the call of a key made, or joins the one that is being made. shared tells that fetch did not run for this caller, or found a
@@ -85,7 +99,9 @@ func (cs *calls) forget(key string, c *call) {
 func (cs *calls) run(ctx context.Context, key string, c *call, fetch func(context.Context) ([]byte, bool, error)) {
 	defer c.stop()
 	defer func() {
-		c.panicked = recover()
+		if p := recover(); p != nil {
+			c.panicked = &panicError{p, debug.Stack()}
+		}
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
 		cs.forget(key, c)

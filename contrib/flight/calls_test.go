@@ -29,7 +29,7 @@ func TestPanicWhileTheLastCallerLeaves(t *testing.T) {
 		ctx := &endsWithCall{t.Context(), new(Group), make(chan struct{})}
 		func() {
 			defer func() {
-				if p := recover(); p != "no page" {
+				if p, _ := recover().(*panicError); p == nil || p.value != "no page" {
 					t.Fatalf("the caller recovered %v, want the panic of fn", p)
 				}
 			}()

@@ -74,8 +74,8 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 // If the lock was lost before fn returned, nothing is stored, and the error Is [engine.ErrLost], and what fn returned: ask again.
 //
 // An error of fn goes to the callers of this process that share the call. The next process that waits runs its own fn. So it does if
-// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers; if all have left, it ends
-// the program.
+// this process dies; that takes as long as [engine.Options].Lease. A panic of fn is repeated in the callers, by an error that has fn's
+// stack, and Is what fn panicked with if that is an error; if all have left, it ends the program.
 //
 // fn may call Do for another key. For its own key Do would wait for itself: with the context of fn, it returns [engine.ErrDeadlock].
 // If two keys need each other, and two callers begin one each, both wait for ever: let keys need each other in one direction only.

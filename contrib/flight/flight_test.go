@@ -298,16 +298,17 @@ func TestFnThatDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour})
-	open := make(chan struct{})
+	open, failed := make(chan struct{}), errors.New("no page")
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
 			defer func() {
-				if p := recover(); p != "no page" {
-					t.Errorf("a caller recovered %v", p)
+				err, _ := recover().(error) // with the stack of fn, for the caller's says nothing
+				if !errors.Is(err, failed) || !strings.Contains(err.Error(), "no page") || !strings.Contains(err.Error(), t.Name()) {
+					t.Errorf("a caller recovered %v", err)
 				}
 			}()
-			_, _, err := g.Do(testkit.Soon(t), "panic", func(context.Context) ([]byte, error) { <-open; panic("no page") })
+			_, _, err := g.Do(testkit.Soon(t), "panic", func(context.Context) ([]byte, error) { <-open; panic(failed) })
 			t.Errorf("a caller got %v", err)
 		})
 	}

@@ -27,7 +27,8 @@ type Elector struct {
 var _ gocron.Elector = (*Elector)(nil)
 
 // NewElector begins to campaign, until Close. The options are those of an election. The error is [engine.ErrInvalid] if there is no
-// engine; what is wrong with name and options is the error of IsLeader.
+// engine; what is wrong with name and options is the error of IsLeader. gocron drops that error: if the campaign is over before Close,
+// the Logger of the options gets a record.
 func NewElector(e *engine.Engine, name string, opts elect.Options) (*Elector, error) {
 	if e == nil {
 		return nil, fmt.Errorf("%w: wheelcron: an Elector without an engine", engine.ErrInvalid)
@@ -41,6 +42,9 @@ func NewElector(e *engine.Engine, name string, opts elect.Options) (*Elector, er
 			<-ctx.Done()
 			return ctx.Err()
 		})
+		if ctx.Err() == nil && opts.Logger != nil { // gocron drops the error of IsLeader
+			opts.Logger.Error("wheelcron: the campaign is over, no job runs here any more", "election", name, "error", el.err)
+		}
 	}()
 	return el, nil
 }

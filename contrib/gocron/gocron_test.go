@@ -1,7 +1,9 @@
 package wheelcron_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -165,6 +167,48 @@ func TestALateSchedulerRunsNothingTwiceAtTheEndOfMinHold(t *testing.T) {
 	})
 }
 
+// A scheduler that could not reach Redis when the job was due leaves the next run out if another one has had the lock since then, and not
+// for a run before.
+func TestALockThatFailedCountsAsTheLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, redis := enginetest.New(t, engine.Options{})
+		var lockers [2]*wheelcron.Locker
+		for i := range lockers {
+			var err error
+			if lockers[i], err = wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: -1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		due := func(i int, want error) {
+			t.Helper()
+			time.Sleep(time.Minute) // sleeps: in virtual time, until the job is due
+			run, err := lockers[i].Lock(t.Context(), "report")
+			if !errors.Is(err, want) {
+				t.Fatalf("Lock of scheduler %d: %v, want %v", i, err, want)
+			}
+			if err == nil {
+				if err := run.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		failed := func(i int) {
+			t.Helper()
+			redis.SetDown(true)
+			due(i, engine.ErrUnavailable)
+			redis.SetDown(false)
+		}
+		due(0, nil)
+		failed(1)
+		due(1, nil)
+		failed(1)
+		due(0, wheelcron.ErrRan)
+		due(0, nil)
+		due(1, wheelcron.ErrRan)
+	})
+}
+
 // awaitFree waits until the job is free, of which the fencing counter stays.
 func awaitFree(t *testing.T, redis *redistest.Server) {
 	t.Helper()
@@ -242,6 +286,37 @@ func TestTheLeaderRunsTheJobs(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 	redistest.Await(t, "the other's runs", func() bool { return runs[1].Load() >= 20 })
+}
+
+// A campaign that is over before Close is in the log, because gocron drops the error of IsLeader. Close is none.
+func TestTheEndOfACampaignIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(*engine.Engine, *wheelcron.Elector)
+		over error
+		says string
+	}{
+		"engine closed": {func(e *engine.Engine, _ *wheelcron.Elector) { e.Close() }, engine.ErrClosed, "engine closed"},
+		"Close":         {func(_ *engine.Engine, elector *wheelcron.Elector) { elector.Close() }, context.Canceled, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testkit.Connect(t, redistest.Start(t).Addr())
+			var log strings.Builder
+			errorsOnly := &slog.HandlerOptions{Level: slog.LevelError}
+			elector, err := wheelcron.NewElector(e, "scheduler", elect.Options{Logger: slog.New(slog.NewTextHandler(&log, errorsOnly))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(elector.Close)
+			redistest.Await(t, "the leadership", func() bool { return elector.IsLeader(t.Context()) == nil })
+			c.end(e, elector)
+			redistest.Await(t, "the end of the campaign", func() bool { return errors.Is(elector.IsLeader(t.Context()), c.over) })
+			if got := log.String(); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("the log has %q, want %q", got, c.says)
+			}
+		})
+	}
 }
 
 func TestWhatIsInvalid(t *testing.T) {

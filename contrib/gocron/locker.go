@@ -75,12 +75,14 @@ func NewLocker(e *engine.Engine, opts LockerOptions) (*Locker, error) {
 // own, ask when the run of this period is over.
 //
 // Therefore two schedulers that have a job every hour run it an hour apart, whoever runs it. What tells is the fencing token, which
-// each run makes larger. Before the first Lock the time of NewLocker stands for it, because a token is not below the time of its
-// grant; for the first run alone the clocks of this process and of Redis must agree.
+// each run makes larger. Before the first Lock the time of NewLocker stands for it, and after a Lock that Redis did not answer the time of
+// that, because a token is not below the time of its grant; for the run after these alone the clocks of this process and of Redis must agree. An
+// [engine.Options].FenceTTL must be longer than the pause between two runs: when the token has expired, nothing tells.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	m := l.e.FencedMutex(l.prefix + job)
 	before, err := m.Inspect(ctx)
 	if err != nil {
+		l.see(job, time.Now().UnixMicro())
 		return nil, err
 	}
 	switch ran := before.Token > l.see(job, before.Token); {

@@ -30,9 +30,10 @@ import (
 // Every field of the result may be changed before it is given to [engine.Open].
 //
 // Taken over are Network, Addr or Addrs, TLSConfig, Username, Password and every kind of credentials provider, DB, ClientName, a Protocol
-// of 2 and a Dialer. A provider is asked whenever the engine makes a connection; what a StreamingCredentialsProvider says later counts for
-// later connections. A Dialer of one's own is called with the engine's time-out in place of DialTimeout. One that redis.NewDialer has made
-// may not be told from that of a client without a Dialer, and counts as none then: give the client itself the options that it was made with.
+// of 2 and a Dialer. As in go-redis, a user without a password does not count. A provider is asked whenever the engine makes a connection;
+// what a StreamingCredentialsProvider says later counts for later connections. A Dialer of one's own is called with the engine's time-out
+// in place of DialTimeout. One that redis.NewDialer has made may not be told from that of a client without a Dialer, and counts as none
+// then: give the client itself the options that it was made with.
 //
 // Not taken over is what is about the client's pool or its commands: sizes and time-outs, retries, hooks, the Limiter, and where reads go.
 //
@@ -41,6 +42,7 @@ import (
 //   - a client of Sentinel (NewFailoverClient, NewFailoverClusterClient), which does not show its sentinels;
 //   - a Ring, whose servers know nothing of each other, so that a lock would move when the set of servers changes;
 //   - a client with OnConnect, NewClient or ClusterSlots, which only go-redis can call;
+//   - a ClusterClient without Addrs;
 //   - any other UniversalClient, such as an AutoPipeliner, and nil.
 func Options(client redis.UniversalClient) (engine.Options, error) {
 	switch c := client.(type) {
@@ -97,6 +99,8 @@ func cluster(o *redis.ClusterOptions) (engine.Options, error) {
 		return invalid(onConnect)
 	case reflect.ValueOf(o.NewClient).Pointer() != reflect.ValueOf(redis.NewClient).Pointer():
 		return invalid("NewClient is set: it may give each server other options, and the engine has one set of them. Give a client without it")
+	case len(o.Addrs) == 0: // go-redis has no default, and the engine's is a local server
+		return invalid("Addrs is empty: the client has no cluster")
 	}
 	return options(o.Addrs, &redis.Options{
 		Network: "tcp", ClientName: o.ClientName, Protocol: o.Protocol, TLSConfig: o.TLSConfig, Username: o.Username, Password: o.Password,
@@ -110,9 +114,10 @@ type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // options returns the options for those addresses. dial is the user's own; nil: there is none.
 func options(addrs []string, o *redis.Options, dial dialer) engine.Options {
+	static := sent(o.Username, o.Password)
 	r := rueidis.ClientOption{
 		InitAddress: slices.Clone(addrs), ClientName: o.ClientName, SelectDB: o.DB, AlwaysRESP2: o.Protocol == 2,
-		Username: o.Username, Password: o.Password, AuthCredentialsFn: credentials(o),
+		Username: static.Username, Password: static.Password, AuthCredentialsFn: credentials(o),
 	}
 	if o.TLSConfig != nil {
 		r.TLSConfig = o.TLSConfig.Clone()
@@ -172,8 +177,16 @@ func credentials(o *redis.Options) func(rueidis.AuthCredentialsContext) (rueidis
 		ctx, cancel := context.WithTimeout(context.Background(), providerTime)
 		defer cancel()
 		user, password, err := ask(ctx)
-		return rueidis.AuthCredentials{Username: user, Password: password}, err
+		return sent(user, password), err
 	}
+}
+
+// sent are the credentials that go-redis sends: none if there is no password, also with a user.
+func sent(user, password string) rueidis.AuthCredentials {
+	if password == "" {
+		return rueidis.AuthCredentials{}
+	}
+	return rueidis.AuthCredentials{Username: user, Password: password}
 }
 
 // providerTime is how long a provider that heeds its context may take: what go-redis has for a connection by default.

@@ -216,6 +216,14 @@ func TestProvidersOfCredentials(t *testing.T) {
 	}
 }
 
+// go-redis sends no user without a password, so a server that does not know the user serves the client; and the engine.
+func TestAUserWithoutAPasswordIsNotSent(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	sees(t, redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "nobody"}))
+	sees(t, redis.NewClient(&redis.Options{Addr: server.Addr(), CredentialsProvider: func() (user, password string) { return "nobody", "" }}))
+}
+
 // A cluster's client: the engine finds all of its masters.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -257,6 +265,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"slots": {redis.NewClusterClient(&redis.ClusterOptions{
 			Addrs: []string{"a:1"}, ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) { return nil, nil },
 		}), "ClusterSlots"},
+		"nowhere":     {redis.NewClusterClient(&redis.ClusterOptions{}), "Addrs"},
 		"pipeliner":   {pipeliner, "AutoPipeliner"},
 		"nil":         {nil, "nil"},
 		"nil client":  {(*redis.Client)(nil), "redis.Client"},

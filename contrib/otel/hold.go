@@ -67,8 +67,13 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 }
 
 // unlocking begins the span of a release, and returns what ends it with its answer. The span of the hold ends after it; if the
-// hold has ended before, it has ended already.
-func (h *Hold) unlocking(ctx context.Context) func(error) {
+// hold has ended before, it has ended already. If a span processor panics, the lock is released all the same.
+func (h *Hold) unlocking(ctx context.Context) (answered func(error)) {
+	defer func() {
+		if answered == nil {
+			h.Hold.UnlockAsync()
+		}
+	}()
 	owner := h.stop()
 	_, span := h.t.tracer.Start(trace.ContextWithSpan(ctx, h.span), "wheellock.unlock")
 	return func(err error) {

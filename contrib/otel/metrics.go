@@ -56,7 +56,8 @@ type Options struct {
 	Class func(name string) string
 }
 
-// Metrics are the instruments of one engine. Any goroutine may use it.
+// Metrics are the instruments of one engine. Those of several engines with one MeterProvider are added up; README.md says how to keep them
+// apart. Any goroutine may use it.
 type Metrics struct {
 	wait, hold metric.Float64Histogram
 	lost       metric.Int64Counter
@@ -85,7 +86,7 @@ func NewMetrics(opts Options) (*Metrics, error) {
 	var err error
 	m.lost, err = meter.Int64Counter("wheellock.lock.lost", metric.WithUnit("{lock}"),
 		metric.WithDescription("Holds that ended before they were unlocked, except by the engine's Close."))
-	m.classes = classes.New(opts.Class, attributesOf)
+	m.classes = classes.New(opts.Class, m.attributes)
 	if err := errors.Join(append(errs, err, m.observeStats(meter))...); err != nil {
 		return nil, err
 	}
@@ -121,10 +122,12 @@ type attributes struct {
 	granted, unlocked []metric.RecordOption
 }
 
-func attributesOf(kind engine.Kind, class string) *attributes {
+// attributes makes those of a kind and class. Its lost locks begin with 0, so that a backend sees the first one as an increase.
+func (m *Metrics) attributes(kind engine.Kind, class string) *attributes {
 	a := &attributes{kind: kindKey.String(string(kind)), class: classKey.String(class)}
 	a.set = attribute.NewSet(a.kind, a.class)
 	a.granted, a.unlocked = a.and("granted"), a.and("unlocked")
+	m.lost.Add(context.Background(), 0, metric.WithAttributeSet(a.set))
 	return a
 }
 

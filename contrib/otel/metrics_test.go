@@ -124,6 +124,50 @@ func TestStatsAreThoseOfTheEngine(t *testing.T) {
 	}
 }
 
+// named tells the instruments of an engine apart from those of others, as README.md says.
+type named struct {
+	api.MeterProvider
+	engine string
+}
+
+func (n named) Meter(scope string, opts ...api.MeterOption) api.Meter {
+	return n.MeterProvider.Meter(scope, append(opts, api.WithInstrumentationAttributes(attribute.String("engine", n.engine)))...)
+}
+
+// Engines whose scopes have different attributes have instruments of their own: the link of one that is closed is down.
+func TestSeveralEngines(t *testing.T) {
+	t.Parallel()
+	server, reader := redistest.Start(t), metric.NewManualReader()
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	for _, name := range []string{"up", "closed"} {
+		metrics, err := wheelotel.NewMetrics(wheelotel.Options{MeterProvider: named{provider, name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := testkit.Connect(t, server.Addr())
+		metrics.Attach(e)
+		if name == "closed" {
+			e.Close()
+		}
+	}
+	var now metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &now); err != nil {
+		t.Fatal(err)
+	}
+	links := make(map[string]int64)
+	for _, scope := range now.ScopeMetrics {
+		name, _ := scope.Scope.Attributes.Value("engine")
+		for _, m := range scope.Metrics {
+			if m.Name == "wheellock.link.up" {
+				links[name.AsString()] = total(m)
+			}
+		}
+	}
+	if want := map[string]int64{"up": 1, "closed": 0}; !maps.Equal(links, want) {
+		t.Errorf("links %v, want %v", links, want)
+	}
+}
+
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	metrics, reader := newMetrics(t, func(name string) string {
@@ -133,8 +177,12 @@ func TestClasses(t *testing.T) {
 	for _, name := range []string{"order:1", "order:2", "\xff:1"} {
 		metrics.Observer().Granted(engine.Grant{Name: name, Kind: engine.KindFair, Waited: time.Millisecond})
 	}
-	if got, want := counted(collect(t, reader)["wheellock.lock.wait.duration"], "wheellock.lock.class"), map[string]int{"order": 2, "invalid": 1}; !maps.Equal(got, want) {
+	all := collect(t, reader)
+	if got, want := counted(all["wheellock.lock.wait.duration"], "wheellock.lock.class"), map[string]int{"order": 2, "invalid": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+	if lost, _ := all["wheellock.lock.lost"].Data.(metricdata.Sum[int64]); len(lost.DataPoints) != 2 || total(all["wheellock.lock.lost"]) != 0 {
+		t.Errorf("lost locks: %v, want 0 of each class, so that the first one is an increase", lost.DataPoints)
 	}
 }
 

@@ -27,16 +27,17 @@ type world struct {
 	*testing.T
 	*engine.Engine
 	*wheelotel.Tracer
-	spans  *tracetest.SpanRecorder
-	ctx    context.Context
-	caller trace.Span
-	user   trace.Tracer
+	spans    *tracetest.SpanRecorder
+	provider *sdk.TracerProvider
+	ctx      context.Context
+	caller   trace.Span
+	user     trace.Tracer
 }
 
 func newWorld(t *testing.T, opts ...sdk.TracerProviderOption) *world {
 	w := &world{T: t, Engine: testkit.Connect(t, redistest.Start(t).Addr()), spans: tracetest.NewSpanRecorder()}
-	provider := sdk.NewTracerProvider(append(opts, sdk.WithSpanProcessor(w.spans))...)
-	w.Tracer, w.user = wheelotel.NewTracer(provider), provider.Tracer("user")
+	w.provider = sdk.NewTracerProvider(append(opts, sdk.WithSpanProcessor(w.spans))...)
+	w.Tracer, w.user = wheelotel.NewTracer(w.provider), w.provider.Tracer("user")
 	w.ctx, w.caller = w.user.Start(testkit.Soon(t), "caller")
 	return w
 }
@@ -264,7 +265,7 @@ func TestACancelledFutureLeavesNoLock(t *testing.T) {
 	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
 }
 
-// failing is a span processor that panics when a wait ends.
+// failing is a span processor that panics when a wait ends, or when an unlock begins.
 type failing struct{ sdk.SpanProcessor }
 
 func (f failing) OnEnd(s sdk.ReadOnlySpan) {
@@ -274,24 +275,47 @@ func (f failing) OnEnd(s sdk.ReadOnlySpan) {
 	f.SpanProcessor.OnEnd(s)
 }
 
+func (f failing) OnStart(ctx context.Context, s sdk.ReadWriteSpan) {
+	if s.Name() == "wheellock.unlock" {
+		panic("no room for spans")
+	}
+	f.SpanProcessor.OnStart(ctx, s)
+}
+
+// panics checks that a panic of a span processor reaches the caller.
+func panics(t *testing.T, call func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic did not reach the caller")
+		}
+	}()
+	call()
+}
+
 // A span processor that panics leaves no lock that nobody has, and no future without an answer.
 func TestAPanicOfASpanProcessorLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sdk.WithSpanProcessor(failing{tracetest.NewSpanRecorder()}))
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic did not reach the caller")
-			}
-		}()
-		_, _ = w.Lock(w.ctx, w.Mutex("a"))
-	}()
+	w := newWorld(t)
+	var held []*wheelotel.Hold
+	for _, name := range []string{"c", "d"} {
+		h, err := w.Lock(w.ctx, w.Mutex(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, h)
+	}
+	w.provider.RegisterSpanProcessor(failing{tracetest.NewSpanRecorder()})
+	panics(t, func() { _ = held[0].Unlock(w.ctx) })
+	panics(t, func() { held[1].UnlockAsync() })
+	panics(t, func() { _, _ = w.Lock(w.ctx, w.Mutex("a")) })
 	if h, err := w.LockAsync(w.ctx, w.Mutex("b")).Wait(w.ctx); h != nil || err == nil || w.ctx.Err() != nil {
 		t.Errorf("LockAsync = %v, %v", h, err)
 	}
 	redistest.Await(t, "the locks to be free", func() bool { return w.Stats().Held == 0 })
-	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("a")))
-	testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex("b")))
+	for _, name := range []string{"a", "b", "c", "d"} {
+		testkit.MustUnlock(t, testkit.MustLock(t, w.Mutex(name)))
+	}
 }
 
 // A span that is not recorded changes nothing but that there is none. A name that is not UTF-8 is made so.

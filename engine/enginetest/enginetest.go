@@ -52,7 +52,9 @@ func init() { ants.Release() }
 // and no goroutine is left then. If either fails, the test fails at once.
 //
 // New honours all of opts except opts.Redis, which it replaces, and opts.PubSub, because the server has only plain
-// channels.
+// channels. The server has neither replicas nor a disk: [engine.AllReplicas] is met, with opts.Replicas over 0
+// nothing is granted, and with opts.Fsync New fails. With opts.WatchLoss an engine is told of [Server.Lose] at once; that
+// another engine has forced an unlock it finds out by its next renewal.
 func New(t testing.TB, opts engine.Options) (*engine.Engine, *Server) {
 	t.Helper()
 	s := Start()

@@ -85,6 +85,20 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	})
+	t.Run("about replicas are honoured", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			lone, s := enginetest.New(t, engine.Options{Replicas: engine.AllReplicas})
+			lock(t, lone, "stock:7")
+			demanding, err := s.Open(t.Context(), engine.Options{Replicas: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer demanding.Close()
+			if _, err := demanding.Mutex("stock:8").TryLock(t.Context()); !errors.Is(err, engine.ErrNotReplicated) {
+				t.Errorf("TryLock without a replica: %v, want ErrNotReplicated", err)
+			}
+		})
+	})
 	t.Run("about the connection are replaced", func(t *testing.T) {
 		e, _ := enginetest.New(t, engine.Options{
 			PubSub: engine.PubSubSharded,
@@ -179,6 +193,23 @@ func TestServerLose(t *testing.T) {
 	}
 	t.Run("is found out by the next renewal", lose(engine.Options{}, 10*time.Second))
 	t.Run("is found out at once with WatchLoss", lose(engine.Options{WatchLoss: true}, 0))
+	t.Run("takes permits by the key that they are in", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			permits := e.PermitSemaphore("seats")
+			if _, err := permits.TrySetPermits(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			h, err := permits.Acquire(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Lose("{seats}:timeout")
+			if <-h.Done(); !errors.Is(h.Err(), engine.ErrLost) {
+				t.Errorf("Err = %v, want ErrLost", h.Err())
+			}
+		})
+	})
 	t.Run("frees the lock for others", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
 		lock(t, e, "stock:7")

@@ -66,7 +66,8 @@ func (s *Server) Close() { s.redis.Close() }
 
 // Lose deletes the key of a name, as an operator's DEL would, and tells nobody. The holder finds out by its next
 // renewal, or at once with Options.WatchLoss; from now on another owner may take the lock. With a NameMapper, name is
-// the mapped one. Lose also works while the server is down.
+// the mapped one. The permits of an [engine.PermitSemaphore] have a key of their own, {name}:timeout, which takes the
+// place of the name. Lose also works while the server is down.
 func (s *Server) Lose(name string) {
 	s.advance()
 	s.redis.Del(name)
@@ -145,6 +146,11 @@ func (s *Server) before(peer *server.Peer, command string, args ...string) (done
 		peer.WriteBulk(s.list())
 	case command == "INFO": // by which engine.Quorum tells servers apart
 		peer.WriteBulk("# Server\r\nrun_id:" + s.runID + "\r\n")
+	case command == "ROLE": // for engine.AllReplicas: a master without a replica
+		peer.WriteLen(3)
+		peer.WriteBulk("master")
+		peer.WriteInt(0)
+		peer.WriteLen(0)
 	default:
 		return false
 	}
