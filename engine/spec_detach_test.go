@@ -340,6 +340,7 @@ func TestSpecDetach(t *testing.T) {
 		}
 		_, err = b.Mutex("stock:7").Adopt(b.Context(), "nobody")
 		b.wantIs("Adopt of a free lock", err, engine.ErrLost)
+		testkit.Mentions(b, err, `adopt "stock:7"`, "nobody has it under that owner id")
 		for _, id := range []string{"", strings.Repeat("x", 257)} {
 			_, err = b.Mutex("stock:7").Adopt(b.Context(), id)
 			b.wantIs("Adopt", err, engine.ErrInvalid)

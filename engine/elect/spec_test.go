@@ -13,6 +13,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/elect"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/virtual"
 )
 
@@ -657,6 +658,12 @@ func TestInvalid(t *testing.T) {
 			for leader := range el.Observe(b.Context()) {
 				b.Errorf("%s: seen %+v", what, leader)
 			}
+		}
+		_, err := elect.New(e, name, elect.Options{Lease: time.Millisecond}).Leader(b.Context())
+		testkit.Mentions(b, err, "Lease 1ms: must be from 100ms to 720h0m0s")
+		for _, o := range []elect.Options{{Lease: 100 * time.Millisecond}, {Lease: engine.MaxLease}, {Identity: strings.Repeat("i", 1024)}} {
+			_, err := elect.New(e, name, o).Leader(b.Context())
+			b.wantIs("Leader with the least and the most", err, elect.ErrNoLeader)
 		}
 		b.wantIs("Run without lead", elect.New(e, name, elect.Options{}).Run(b.Context(), nil), engine.ErrInvalid)
 	}))
