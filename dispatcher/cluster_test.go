@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -9,6 +10,52 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 )
+
+// clustered is the loop of a cluster with one node, which serves nothing yet and has no connection.
+func clustered(t *testing.T) (*loop, *node) {
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)})
+	l.nodes.cluster = &cluster{Cluster: &Cluster{}, nodes: &l.nodes, slots: topology.NewTable(&node{}), survey: topology.NewSurvey(), outage: l.cfg.Outages.Of("survey")}
+	n := &node{nodes: &l.nodes, addr: "a:1", cancel: func() {}, server: redisconn.NewServer(t.Context(), nil, "a:1", nil)}
+	n.link.outage = l.cfg.Outages.Of("a")
+	n.out.commands = new([gate.Ops][]gate.Command)
+	l.nodes.all = []*node{n}
+	return l, n
+}
+
+// A survey without an answer is followed by another, and so is a command that a node refuses for now.
+func TestWhatFailsInAClusterIsSurveyed(t *testing.T) {
+	const now, soon = time.Minute, time.Minute + time.Second
+	l, n := clustered(t)
+	survey := &l.nodes.cluster.survey
+	survey.Sent(now)
+	l.nodes.cluster.surveyed(now, &connection{&redisconn.Connection{Err: errors.New("no answer")}, n})
+	if survey.Due(now) || !survey.Due(soon) {
+		t.Errorf("after a failure the next survey is due at %v", survey.Alarm())
+	}
+	l, n = clustered(t)
+	e := gate.NewEntry("stock:7", gate.SemaphoreKind, l.cfg.Gate)
+	n.answered(now, &gate.Command{Entry: e, Op: gate.Take, Result: gate.Again})
+	if survey := &l.nodes.cluster.survey; !survey.Due(now) {
+		t.Errorf("after a refusal the next survey is due at %v", survey.Alarm())
+	}
+}
+
+// A command that waits while its hash slot moves goes to the new node, without the ASKING that it needed at the old one.
+func TestWhatWaitsMovesWithItsSlot(t *testing.T) {
+	_, n := clustered(t)
+	for id := range uint64(3) {
+		n.out.put(&gate.Command{Op: gate.Renew, ID: id, Asking: true})
+	}
+	var fx gate.Effects
+	n.out.withdraw(&fx, func(c *gate.Command) bool { return c.ID != 1 })
+	moved := fx.Commands[gate.Renew]
+	if len(moved) != 2 || moved[0].ID != 0 || moved[1].ID != 2 || moved[0].Asking || moved[1].Asking {
+		t.Errorf("moved: %+v", moved)
+	}
+	if kept := n.out.commands[gate.Renew]; len(kept) != 1 || kept[0].ID != 1 || !kept[0].Asking {
+		t.Errorf("kept: %+v", kept)
+	}
+}
 
 // A node that serves nothing is kept until a survey has confirmed that, for a while if it can be reached, and as long as there is
 // something to be done.
@@ -33,12 +80,8 @@ func TestNodesThatServeNothingAreClosed(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)})
-			l.nodes.cluster = &cluster{nodes: &l.nodes, slots: topology.NewTable(&node{}), survey: topology.NewSurvey()}
-			n := &node{nodes: &l.nodes, addr: "a:1", cancel: func() {}, server: redisconn.NewServer(t.Context(), nil, "a:1", nil), usedAt: c.usedAt}
-			n.link.state, n.link.outage = c.state, l.cfg.Outages.Of("a")
-			n.out.commands = new([gate.Ops][]gate.Command)
-			l.nodes.all = []*node{n}
+			l, n := clustered(t)
+			n.usedAt, n.link.state = c.usedAt, c.state
 			l.nodes.cluster.survey.Answered(asked)
 			if c.change != nil {
 				c.change(l, n)
