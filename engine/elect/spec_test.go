@@ -1,9 +1,11 @@
 package elect_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -582,8 +584,12 @@ func TestObserve(t *testing.T) {
 				b.Errorf("Close took %v", took)
 			}
 		}()
-		for leader := range elect.New(e, name, elect.Options{}).Observe(b.Context()) {
+		var log bytes.Buffer
+		for leader := range elect.New(e, name, elect.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Observe(b.Context()) {
 			b.Errorf("seen %+v", leader)
+		}
+		if said := log.String(); !strings.Contains(said, "cannot observe an election") || !strings.Contains(said, "election=scheduler error=") {
+			b.Errorf("the log has %q", said)
 		}
 	}))
 	t.Run("ends with its context", spec(engine.Options{}, func(b *bubble) {
