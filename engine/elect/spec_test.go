@@ -517,6 +517,55 @@ func TestLease(t *testing.T) {
 	}))
 }
 
+// The log tells of terms, and of what lead says besides that its context has ended. After each term others come first.
+func TestTermsAreLogged(t *testing.T) {
+	spec(engine.Options{}, func(b *bubble) {
+		var log bytes.Buffer
+		withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}
+		el := elect.New(b.engine(), name, elect.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))})
+		ctx, stop := context.WithCancel(b.Context())
+		answers := []func(context.Context) error{context.Context.Err, context.Cause, func(context.Context) error { return errors.New("too late") }}
+		terms, ended := make(chan int64, len(answers)), make(chan error, 1)
+		go func() {
+			n := 0
+			ended <- el.Run(ctx, func(ctx context.Context, term int64) error {
+				terms <- term
+				<-ctx.Done()
+				n++
+				return answers[n-1](ctx)
+			})
+		}()
+		var want strings.Builder
+		for range answers {
+			resigned := time.Now()
+			term := <-terms
+			if el.Deadline().IsZero() || want.Len() > 0 && time.Since(resigned) < 500*time.Millisecond {
+				b.Errorf("it leads again after %v, and to the end of %v", time.Since(resigned), el.Deadline())
+			}
+			fmt.Fprintf(&want, "level=INFO msg=\"wheellock: leads\" election=scheduler term=%d\n", term)
+			fmt.Fprintf(&want, "level=INFO msg=\"wheellock: leads no more\" election=scheduler term=%d cause=\"wheellock: resigned\"\n", term)
+			if err := el.Resign(b.Context()); err != nil {
+				b.Errorf("Resign: %v", err)
+			}
+			synctest.Wait()
+			if !el.Deadline().IsZero() {
+				b.Errorf("after Resign it leads until %v", el.Deadline())
+			}
+		}
+		fmt.Fprintf(&want, "level=WARN msg=\"wheellock: campaigns again\" election=scheduler error=\"too late\"\n")
+		stop()
+		b.wantIs("Run", <-ended, context.Canceled)
+		if log.String() != want.String() {
+			b.Errorf("the log has\n%swant\n%s", log.String(), want.String())
+		}
+	})(t)
+}
+
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	t.Run("yields the leader and every later one", spec(engine.Options{}, func(b *bubble) {
