@@ -77,6 +77,10 @@ func TestAReplyIsOneThatIsExpected(t *testing.T) {
 		{"an attribute within it", "GET x", "*1\r\n|1\r\n+ttl\r\n:5\r\n:1\r\n", false},
 		{"a push before it", "GET x", ">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk("k") + ":1\r\n", false},
 		{"protocol within a text", "GET x", "$13\r\n\r\n-ERR\r\n*9\r\n:\r\n", false},
+		{"an attribute before the second", "GET x,GET y", ":1\r\n|1\r\n+ttl\r\n:5\r\n:1\r\n", false},
+		{"the longest integers", "GET x,GET y", ":9223372036854775807\r\n:-9223372036854775808\r\n", false},
+		{"a longer integer", "GET x", ":10000000000000000000\r\n", true},
+		{"a length of 19 digits", "GET x", "$1000000000000000000\r\n", true},
 		{"one more", "GET x", ":1\r\n:1\r\n", true},
 		{"one to nothing", "", "+OK\r\n", true},
 		{"a text without its end", "GET x", "$1\r\nabc\r\n", true},
@@ -95,6 +99,7 @@ func TestAReplyIsOneThatIsExpected(t *testing.T) {
 		{"a redirection to nowhere", "GET x", "-MOVED 7\r\n", true},
 		{"a redirection", "GET x", "-MOVED 7 a:1\r\n", false},
 		{"a role that is none", "ROLE", "*0\r\n", true},
+		{"a role of one word", "ROLE", "*1\r\n" + bulk("sentinel"), false},
 		{"half an address", "SENTINEL GET-MASTER-ADDR-BY-NAME m", "*1\r\n" + bulk("host"), true},
 
 		{"confirmations", "HELLO 3,SUBSCRIBE a b,PING", hello3 + sub("subscribe") + sub("subscribe") + "+PONG\r\n", false},
