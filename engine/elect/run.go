@@ -78,20 +78,16 @@ func (e *Election) campaign(ctx context.Context, lead func(context.Context, int6
 	e.opts.Logger.Info("wheellock: leads", "election", e.name, "term", t.number)
 	led, err := t.run(lead)
 	e.opts.Logger.Info("wheellock: leads no more", "election", e.name, "term", t.number, "cause", context.Cause(t.ctx))
-	switch {
-	case led:
+	if led {
 		return err == nil, err
-	case ctx.Err() == nil:
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(t.ctx)) {
-			err = nil // lead says no more than that its context ended
-		}
+	}
+	if errors.Is(err, t.ctx.Err()) || errors.Is(err, context.Cause(t.ctx)) {
+		err = nil // lead says no more than that its context ended
+	}
+	if ctx.Err() == nil {
 		return true, err
 	}
-	ended := e.failed(endedBy(ctx))
-	if err == nil || errors.Is(ended, err) || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)) {
-		return false, ended
-	}
-	return false, errors.Join(ended, err)
+	return false, errors.Join(e.failed(endedBy(ctx)), err)
 }
 
 // endedBy returns the error of a context that has ended: it Is both its Err and its Cause.

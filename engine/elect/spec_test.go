@@ -225,6 +225,29 @@ func TestRun(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 	}))
+	t.Run("ends with its context, and with what lead says besides", spec(engine.Options{}, func(b *bubble) {
+		why, failed := errors.New("shut down"), errors.New("could not tidy up")
+		for _, c := range []struct {
+			says func(context.Context) error
+			want string
+		}{
+			{func(context.Context) error { return nil }, ""},
+			{context.Context.Err, ""},
+			{context.Cause, ""},
+			{func(ctx context.Context) error { return fmt.Errorf("at once: %w", ctx.Err()) }, ""},
+			{func(context.Context) error { return failed }, "\n" + failed.Error()},
+		} {
+			ctx, stop := context.WithCancelCause(b.Context())
+			err := elect.New(b.engine(), name, elect.Options{}).Run(ctx, func(ctx context.Context, _ int64) error {
+				stop(why)
+				return c.says(ctx)
+			})
+			b.wantIs("Run", err, context.Canceled, why)
+			if want := `wheellock: election "scheduler": context canceled: shut down` + c.want; err.Error() != want {
+				b.Errorf("Run = %q, want %q", err, want)
+			}
+		}
+	}))
 	t.Run("keeps the name until lead has returned", spec(engine.Options{}, func(b *bubble) {
 		e, hung := b.engine(), make(chan struct{})
 		red := elect.New(e, name, elect.Options{})
