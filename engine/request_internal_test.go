@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"context"
+	"sync"
 	"testing"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/internal/redistest"
 )
 
 // The loop hears that nothing was handed over, so that the grant goes to the next caller or back.
@@ -14,5 +17,35 @@ func TestACancelledFutureIsHandedNothing(t *testing.T) {
 	r.promise.Future().Cancel()
 	if r.Settle(gate.Outcome{}) {
 		t.Error("a grant was handed over to a future that was cancelled")
+	}
+}
+
+// Of calls that were answered nothing is left: no context is watched, no worker counts as busy.
+func TestAnsweredCallsLeaveNothingBehind(t *testing.T) {
+	e := openEach(t, 1)[0]
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := e.Semaphore("permits")
+	var answered sync.WaitGroup
+	for range 100 {
+		answered.Add(3)
+		s.ReleaseAsync(ctx, 1).Then(func(struct{}, error) { answered.Done() })
+		s.AcquireAsync(ctx, 1).Then(func(struct{}, error) { answered.Done() })
+		e.Mutex("a").LockAsync(ctx).Then(func(h *Hold, err error) {
+			h.UnlockAsync()
+			answered.Done()
+		})
+	}
+	answered.Wait()
+	left := func() (groups, workers int) {
+		e.contexts.mu.Lock()
+		defer e.contexts.mu.Unlock()
+		e.callbacks.mu.Lock()
+		defer e.callbacks.mu.Unlock()
+		return len(e.contexts.groups), e.callbacks.working
+	}
+	redistest.Await(t, "workers that have left", func() bool { _, workers := left(); return workers == 0 })
+	if groups, _ := left(); groups != 0 {
+		t.Errorf("%d contexts are watched", groups)
 	}
 }

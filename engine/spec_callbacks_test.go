@@ -15,10 +15,37 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
+// notes puts a name into ran when the callback of a call runs.
+func notes[T any](f *futures.Future[T], name string, ran chan<- string) {
+	f.Then(func(T, error) { ran <- name })
+}
+
 func TestSpecCallbacks(t *testing.T) {
 	t.Parallel()
 	few := engine.Options{Callbacks: 2}
 
+	t.Run("wait for a worker, whatever was asked for", spec(few, func(b *bubble) {
+		b.setPermits(b.Semaphore("semaphore"), 1)
+		pool, held := b.permitPool(b.Engine, 1), b.lock(b.Mutex("unlocked"))
+		b.blockCallbacks(2, b.Engine)
+		ran := make(chan string, 7)
+		notes(b.Mutex("a").LockAsync(b.Context()), "LockAsync", ran)
+		notes(b.Mutex("b").TryLockAsync(b.Context()), "TryLockAsync", ran)
+		notes(pool.AcquireAsync(b.Context(), 1), "AcquireAsync of permits", ran)
+		notes(held.UnlockAsync(), "UnlockAsync", ran)
+		notes(b.Semaphore("semaphore").AcquireAsync(b.Context(), 1), "AcquireAsync", ran)
+		notes(b.Semaphore("semaphore").ReleaseAsync(b.Context(), 1), "ReleaseAsync", ran)
+		notes(b.CountDownLatch("latch").WaitAsync(b.Context()), "WaitAsync", ran)
+		synctest.Wait()
+		for range len(ran) {
+			b.Errorf("the callback of %s ran beside the workers", <-ran)
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if len(ran) != cap(ran) {
+			b.Errorf("%d callbacks ran in the end, want %d", len(ran), cap(ran))
+		}
+	}))
 	t.Run("invariant: loop-never-waits: blocked callbacks stop neither renewals nor other callers", spec(few, func(b *bubble) {
 		const queued = 1_000
 		unblock := make(chan struct{})
