@@ -97,6 +97,36 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 	}
 }
 
+// A part that is over before it is known to be one counts as missing, and its server is asked again.
+//
+// invariant: quorum-counts-living-parts
+func TestAPartThatEndsAsItJoinsIsMissing(t *testing.T) {
+	t.Parallel()
+	engines := openEach(t, 3)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := q.whole([]*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}, &repairs{of: &q.several, servers: make([]missing, 3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := mustLock(t, engines[2].Mutex(q.name))
+	if err := late.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := h.composite()
+	c.answered(h, answer{place: 2, hold: late})
+	c.mu.Lock()
+	if c.parts[2] != nil || c.repairs.servers[2].timer == nil {
+		t.Errorf("part %v, timer %v: want no part, and a timer", c.parts[2], c.repairs.servers[2].timer)
+	}
+	c.mu.Unlock()
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A call that was refused by a majority gives back what is granted at that moment.
 //
 // invariant: quorum-counts-living-parts

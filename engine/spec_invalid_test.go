@@ -88,6 +88,7 @@ func TestSpecInvalid(t *testing.T) {
 			"negative Dispatchers":                {Dispatchers: -1},
 			"65 Dispatchers":                      {Dispatchers: 65},
 			"an unknown PubSub":                   {PubSub: 17},
+			"a setting that is the engine's own":  {Redis: rueidis.ClientOption{PipelineMultiplex: 3}},
 			"a negative time-out of dials":        {Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -1}}},
 			"a negative KeepAlive":                {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: -time.Hour}, ConnWriteTimeout: time.Minute}},
 			"a negative ConnWriteTimeout":         {Redis: rueidis.ClientOption{ConnWriteTimeout: -1}},

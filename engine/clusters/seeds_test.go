@@ -51,3 +51,16 @@ func TestClusterWithMastersThatNobodyReaches(t *testing.T) {
 		t.Errorf("Open = %v, want ErrUnavailable with port %s", err, closed)
 	}
 }
+
+// A master that is down when an engine opens leaves those alone who lock names of others.
+func TestClusterOpensWhileAMasterIsDown(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 2, 0)
+	for _, node := range c.Nodes {
+		node.MustDo("CONFIG", "SET", "cluster-require-full-coverage", "no")
+	}
+	here := nameAt(t, c, "stock", c.Nodes[0])
+	c.Nodes[1].Kill()
+	e := testkit.Join(t, c)
+	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(here)))
+}
