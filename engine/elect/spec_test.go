@@ -248,6 +248,19 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}))
+	t.Run("campaigns again when it loses one lock while it waits for the other", spec(engine.Options{}, func(b *bubble) {
+		second, err := b.engine().Mutex("{" + name + "}:leading").Lock(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		red := b.candidate("red")
+		time.Sleep(time.Second)
+		b.redis.Lose(name)
+		time.Sleep(time.Minute)
+		red.wantIdle()
+		second.UnlockAsync()
+		red.leads()
+	}))
 	t.Run("keeps the name until lead has returned", spec(engine.Options{}, func(b *bubble) {
 		e, hung := b.engine(), make(chan struct{})
 		red := elect.New(e, name, elect.Options{})
