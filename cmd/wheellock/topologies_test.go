@@ -148,6 +148,8 @@ func TestWhatIsLeftOfAClusterIsShown(t *testing.T) {
 		t.Errorf("top: unasked are %q, want %q", got, addrs[1:2])
 	}
 	call("top", "--count", "1").want(t, 69, "held=2+ waiting=? ")
+	call("show", names[0]).want(t, 0, "held by")
+	call("show", names[1]).want(t, 69, notAll+addrs[1])
 
 	// The cluster is down: what lives may be read, if that is allowed, and not written.
 	setAll := func(words ...string) {

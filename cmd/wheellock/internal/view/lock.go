@@ -215,6 +215,9 @@ func (r *redis) complete(ctx context.Context, locks []*Lock) error {
 // inspect asks for all that there is of one name.
 func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	locks, err := r.held(ctx, []string{name})
+	if all := r.notAll(ctx); err != nil && all != nil { // else the client says no more than that a time was over
+		err = all
+	}
 	if err != nil {
 		return nil, err
 	}
