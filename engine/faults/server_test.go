@@ -125,12 +125,22 @@ func TestFaultServerRefusesWrites(t *testing.T) {
 func TestFaultServerLoading(t *testing.T) {
 	t.Parallel()
 	virtual.Test(t, func(w *virtual.World) {
-		e, _ := w.Connect()
+		var opts engine.Options
+		e, _ := w.Connect(func(o *engine.Options) { opts = *o })
 		testkit.MustUnlock(w.T, testkit.MustLock(w.T, e.Mutex("before")))
 		w.Server.Stop()
 		w.Server.Start(nil)
 		w.Server.Load(5 * time.Second)
 		began := time.Now()
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		impatient, err := engine.Open(ctx, opts)
+		if err == nil {
+			impatient.Close()
+		}
+		if testkit.Mentions(w.T, err, "LOADING"); !errors.Is(err, context.DeadlineExceeded) {
+			w.T.Errorf("Open for a second: %v", err)
+		}
 		waits := e.Mutex("meanwhile").LockAsync(testkit.Soon(w.T))
 		mustWait(w.T, "Lock", waits)
 		another, _ := w.Connect() // Open waits too
