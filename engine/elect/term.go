@@ -49,6 +49,7 @@ func (e *Election) win(ctx context.Context) (t *term, passes bool, err error) {
 	t.ctx = t.mutex.Context(ctx)
 	if t.second, err = t.lock(t.ctx, e.e.Mutex(scripts.SuffixName(e.name, "leading"))); err == nil {
 		t.ctx = t.second.Context(t.ctx)
+		t.el.set(t) // once the note stands this process is the leader, and may resign
 		passes, err = t.announce()
 	}
 	if err != nil {
