@@ -110,6 +110,16 @@ func (o *Options) mostFsync() time.Duration {
 	return max(most.Truncate(time.Millisecond), 0)
 }
 
+// watchDials has clients with these options dial no longer than over lasts, whatever Dialer.Timeout is.
+func watchDials(o *rueidis.ClientOption, over context.Context) {
+	dial := o.DialCtxFn
+	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+		ctx, stop := context.WithCancel(ctx)
+		defer context.AfterFunc(over, stop)() // and nothing else ends ctx: a connection of a user's function may live by it
+		return dial(ctx, addr, dialer, config)
+	}
+}
+
 // connect makes the client. ctx bounds how long that may take.
 func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
 	type made struct {

@@ -723,6 +723,21 @@ func TestObserve(t *testing.T) {
 			b.Error("it ended before its context")
 		}
 	}))
+	t.Run("ends with its context also while it connects", func(t *testing.T) {
+		t.Parallel()
+		virtual.Test(t, func(w *virtual.World) {
+			e, link := w.Connect()
+			link.Silence(time.Now().Add(time.Hour))
+			ctx, stop := context.WithTimeout(w.T.Context(), 100*time.Millisecond)
+			defer stop()
+			began := time.Now()
+			for range elect.New(e, name, elect.Options{}).Observe(ctx) {
+			}
+			if took := time.Since(began); took != 100*time.Millisecond {
+				w.T.Errorf("it ended after %v", took)
+			}
+		})
+	})
 }
 
 // observe observes an election until the test ends.
