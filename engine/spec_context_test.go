@@ -126,6 +126,8 @@ func TestSpecHoldEnd(t *testing.T) {
 	t.Run("Unlock waits for its answer under the hold's own context, too", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.wantNil("Unlock", h.Unlock(h.Context(b.Context())))
+		h = b.lock(b.Mutex("stock:7"))
+		b.wantNil("Unlock under a context of a context", h.Unlock(h.Context(h.Context(b.Context()))))
 		b.wantKeys()
 
 		h = b.lock(b.Mutex("stock:7"))

@@ -131,7 +131,7 @@ func (e *Election) Resign(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	inside := ctx.Value(termKey{}) == t
+	inside := ctx.Value(termKey{e}) == t
 	t.end(ErrResigned)
 	_ = t.ctx.Err() // ends it now
 	if inside {

@@ -474,6 +474,20 @@ func TestResign(t *testing.T) {
 		}
 		<-resigned // the next term
 	}))
+	t.Run("inside lead of another election inside lead", spec(engine.Options{}, func(b *bubble) {
+		e := b.engine()
+		outer, inner := elect.New(e, "outer", elect.Options{}), elect.New(e, "inner", elect.Options{})
+		ctx, stop := context.WithCancel(b.Context())
+		_ = outer.Run(ctx, func(ctx context.Context, _ int64) error {
+			return inner.Run(ctx, func(ctx context.Context, _ int64) error {
+				if err := outer.Resign(ctx); err != nil {
+					b.Errorf("Resign = %v", err)
+				}
+				stop()
+				return nil
+			})
+		})
+	}))
 	t.Run("after a loss, while the name is taken in Redis", spec(engine.Options{}, func(b *bubble) {
 		e, hung := b.engine(), make(chan struct{})
 		red := elect.New(e, name, elect.Options{})
