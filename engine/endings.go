@@ -227,7 +227,7 @@ type holdContext struct {
 func (h *holdContext) Err() error {
 	if h.Context.Err() == nil {
 		switch {
-		case h.parent.Err() != nil:
+		case h.binding.end != nil && h.parent.Err() != nil:
 			h.binding.end()
 		case h.h.Err() != nil:
 			h.binding.cancel(h.h.cause())
