@@ -43,6 +43,9 @@ func (o *Options) connection() error {
 	if len(r.InitAddress) == 0 {
 		r.InitAddress = []string{"127.0.0.1:6379"}
 	}
+	if strings.Contains(strings.Join(r.InitAddress, " "), "://") { // which is not quoted: it may contain a password
+		complaints = append(complaints, invalid("Redis.InitAddress has a URL: want host:port; ParseURL makes Options of a URL"))
+	}
 	if r.ClientName == "" {
 		r.ClientName = "wheellock"
 	}
