@@ -129,15 +129,15 @@ func (d drain) refuse() { close(d.drained) }
 // closing ends every wait and hold, and then the loop.
 type closing struct{}
 
-// closeTime bounds how long Close works on freeing keys: an uncertain acquire is settled after LateWindow.
-const closeTime = gate.LateWindow + time.Second
+// CloseTime bounds how long Close works on freeing keys: an uncertain acquire is settled after LateWindow.
+const CloseTime = gate.LateWindow + time.Second
 
 func (closing) deliver(l *loop, now gate.Time) {
 	if l.closing {
 		return
 	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
-	l.closing, l.closeBy = true, l.cfg.Clock.Now()+closeTime
+	l.closing, l.closeBy = true, l.cfg.Clock.Now()+CloseTime
 	l.gates.visit(nil, func(m gate.Machine) { m.Close(now, &l.gates.fx) })
 }
 

@@ -43,6 +43,9 @@ func (o *Options) connection() error {
 	if len(r.InitAddress) == 0 {
 		r.InitAddress = []string{"127.0.0.1:6379"}
 	}
+	if strings.Contains(strings.Join(r.InitAddress, " "), "://") { // which is not quoted: it may contain a password
+		complaints = append(complaints, invalid("Redis.InitAddress has a URL: want host:port; ParseURL makes Options of a URL"))
+	}
 	if r.ClientName == "" {
 		r.ClientName = "wheellock"
 	}
@@ -108,6 +111,16 @@ func (o *Options) mostFsync() time.Duration {
 		most -= o.replicaTime()
 	}
 	return max(most.Truncate(time.Millisecond), 0)
+}
+
+// watchDials has clients with these options dial no longer than over lasts, whatever Dialer.Timeout is.
+func watchDials(o *rueidis.ClientOption, over context.Context) {
+	dial := o.DialCtxFn
+	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
+		ctx, stop := context.WithCancel(ctx)
+		defer context.AfterFunc(over, stop)() // and nothing else ends ctx: a connection of a user's function may live by it
+		return dial(ctx, addr, dialer, config)
+	}
 }
 
 // connect makes the client. ctx bounds how long that may take.

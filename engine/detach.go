@@ -24,7 +24,7 @@ const mostOwner = 256
 //     the name was detached.
 //   - [ErrLost] or [ErrUnlocked]: the hold had ended before.
 //   - [ErrInvalid]: a lease out of bounds, a hold with an Owner that has others, or a hold of anything but a Mutex, which the
-//     Reader and the Writer of a RWMutex are not. The hold goes on.
+//     Reader and the Writer of a RWMutex are not. The hold goes on, unless its Owner got another one in that moment: then it is unlocked.
 func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err error) {
 	if !h.kind.detachable() {
 		return "", h.failed("detach", invalid("only the hold of a mutex can be detached, not that of a %s", h.kind.noun()))

@@ -20,13 +20,14 @@ type endings struct {
 	place int   // of the part in it
 
 	endless    context.Context // the child of all parents that never end; nil until one is made
-	endEndless context.CancelCauseFunc
+	endEndless *binding
 }
 
-// binding ties a context to the end of the hold.
+// binding ties a context to the end of the hold, and to that of its parent.
 type binding struct {
 	cancel context.CancelCauseFunc
 	stop   func() bool // ends the watch over its parent; nil: there is none
+	end    func()      // ends the context as its parent has ended; nil: likewise
 }
 
 // listeners returns the listeners. A listener joins first and then looks, under their mutex, whether the hold has ended;
@@ -154,34 +155,61 @@ func (e *endings) bind(h *Hold, b *binding) bool {
 // The context costs memory until parent or the hold ends. For parents that never end, a hold has only one.
 func (h *Hold) Context(parent context.Context) context.Context {
 	if parent.Done() == nil {
-		ctx, cancel := h.endlessContext()
-		return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
+		ctx, b := h.endlessContext()
+		return &holdContext{Context: ctx, binding: b, h: h, parent: parent}
 	}
-	// Not a child of parent: the loop ends this context, and ending a child calls methods of parent, which may be a user type.
-	ctx, cancel := context.WithCancelCause(context.Background())
-	b, l := &binding{cancel: cancel}, h.listeners()
-	b.stop = context.AfterFunc(parent, func() {
-		cancel(context.Cause(parent))
-		l.unbind(b)
-	})
+	b, l := &binding{}, h.listeners()
+	ctx, cancel := context.WithCancelCause(parentEnd{parent, b, l})
+	b.cancel = cancel
 	if !h.bind(b) {
-		b.stop()
+		if b.stop != nil {
+			b.stop()
+		}
 		cancel(h.Err())
 	} else if parent.Err() != nil { // then unbind may have come before bind
 		l.unbind(b)
 	}
-	return &holdContext{Context: ctx, cancel: cancel, h: h, parent: parent}
+	return &holdContext{Context: ctx, binding: b, h: h, parent: parent}
+}
+
+// parentEnd is the parent of a hold's context as package context sees it, which so takes over Err and cause. The context is not a
+// child of the parent itself: the loop ends it, and to leave a parent calls methods of that, which may be a user type.
+type parentEnd struct {
+	context.Context // the parent
+	b               *binding
+	l               *endings
+}
+
+// AfterFunc is called by package context in place of all that it would do with a parent. The watch that it begins ends by b.stop.
+func (p parentEnd) AfterFunc(end func()) (stop func() bool) {
+	p.b.end = end
+	p.b.stop = context.AfterFunc(p.Context, func() {
+		end()
+		p.l.unbind(p.b)
+	})
+	return func() bool { return true }
+}
+
+// Value is the parent's when that has ended, for its cause. Before, package context must not find the parent's own context by it.
+func (p parentEnd) Value(key any) any {
+	select {
+	case <-p.Done():
+		return p.Context.Value(key)
+	default:
+		return nil
+	}
 }
 
 // endlessContext is the context that ends with the hold and with nothing else.
-func (h *Hold) endlessContext() (context.Context, context.CancelCauseFunc) {
+func (h *Hold) endlessContext() (context.Context, *binding) {
 	l := h.listeners()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.endless == nil {
-		l.endless, l.endEndless = context.WithCancelCause(context.Background())
-		if !l.bind(h, &binding{cancel: l.endEndless}) {
-			l.endEndless(h.cause())
+		l.endEndless = &binding{}
+		l.endless, l.endEndless.cancel = context.WithCancelCause(context.Background())
+		if !l.bind(h, l.endEndless) {
+			l.endEndless.cancel(h.cause())
 		}
 	}
 	return l.endless, l.endEndless
@@ -190,27 +218,22 @@ func (h *Hold) endlessContext() (context.Context, context.CancelCauseFunc) {
 // holdContext is a context that ends with a hold, or with its parent. Its inner context is always one of package context.
 type holdContext struct {
 	context.Context
-	cancel context.CancelCauseFunc
-	h      *Hold
-	parent context.Context
+	binding *binding
+	h       *Hold
+	parent  context.Context
 }
 
 // Err is never nil after the hold's Deadline. The first end, of the hold or of the parent, decides Err and cause.
 func (h *holdContext) Err() error {
 	if h.Context.Err() == nil {
 		switch {
-		case h.parent.Err() != nil:
-			h.cancel(context.Cause(h.parent))
+		case h.binding.end != nil && h.parent.Err() != nil:
+			h.binding.end()
 		case h.h.Err() != nil:
-			h.cancel(h.h.cause())
-		default:
-			return nil
+			h.binding.cancel(h.h.cause())
 		}
 	}
-	if h.h.ended.Load() != 0 && context.Cause(h.Context) == h.h.cause() {
-		return context.Canceled
-	}
-	return h.parent.Err()
+	return h.Context.Err()
 }
 
 // Deadline is the parent's, because the hold's moves with each renewal.
@@ -219,6 +242,9 @@ func (h *holdContext) Deadline() (time.Time, bool) { return h.parent.Deadline() 
 // Value is the parent's, except for the keys by which package context finds its own contexts.
 func (h *holdContext) Value(key any) any {
 	if key == (parentOf{h.h}) {
+		if above := h.parent.Value(key); above != nil { // parent is a context of the hold, too, or derived from one
+			return above
+		}
 		return h.parent
 	}
 	if own := h.Context.Value(key); own != nil {

@@ -87,8 +87,10 @@ type Engine struct {
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
 
-	closing context.Context // ends when Close has begun
-	close   context.CancelFunc
+	closing  context.Context // ends when Close has begun
+	close    context.CancelFunc
+	dialing  context.Context // ends when Close waits for no server any more
+	endDials context.CancelFunc
 
 	mu     sync.Mutex     // guards closed, and that direct calls are entered before it
 	closed bool           // Close has begun
@@ -109,6 +111,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{uuid: newUUID(), salt: rand.Text(), ended: make(chan struct{})}
 	e.quorums.queues, e.quorums.wanted = make(map[string]*list.List), make(map[string]wish)
 	e.closing, e.close = context.WithCancel(context.Background())
+	e.dialing, e.endDials = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
 	if e.log.handler != slog.DiscardHandler {
 		e.losses = rationed{logger: opts.Logger, most: lossLines, more: "wheellock: more locks were lost"}
@@ -117,6 +120,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
 	e.suspects.install(&opts.Redis, opts.WatchLoss)
+	watchDials(&opts.Redis, e.dialing)
 	e.replicaTime, e.database = opts.replicaTime(), opts.Redis.SelectDB
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
@@ -276,8 +280,8 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 //
 // Close returns when that is done. If Redis does not answer, it gives up after three seconds, and the leases run out;
 // silent connections take two seconds more to close. So Close lasts five seconds at most, plus one if a timing wheel is
-// stuck, plus 100 ms if the log handler is slow. A second call waits for the first. Never call Close from inside a
-// callback. The error is always nil.
+// stuck, plus 100 ms if the log handler is slow, plus what a Redis.DialFn takes, which nobody can end. A second call
+// waits for the first. Never call Close from inside a callback. The error is always nil.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	first := !e.closed
@@ -289,7 +293,10 @@ func (e *Engine) Close() error {
 	}
 	defer close(e.ended)
 	e.close()
+	timer := time.AfterFunc(dispatcher.CloseTime, e.endDials)
 	e.dispatchers.close()
+	timer.Stop()
+	e.endDials()
 	if !e.waker.Close() {
 		e.opts.Logger.Warn("wheellock: a stuck timing wheel is left behind")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 func TestSpecClose(t *testing.T) {
@@ -116,6 +117,27 @@ func TestSpecClose(t *testing.T) {
 			b.wantKeys()
 		}
 	}))
+}
+
+// A Dialer may have any time-out, as that of a go-redis client, which is 5 s by default.
+func TestCloseWaitsForNobodyWhoDials(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, link := w.Connect(func(o *engine.Options) { o.Redis.Dialer.Timeout = time.Minute })
+		waits := e.Mutex("stock:7").LockAsync(w.T.Context())
+		if _, err := waits.Wait(w.T.Context()); err != nil {
+			w.T.Fatal(err)
+		}
+		link.Silence(time.Now().Add(time.Hour))
+		link.Cut()
+		time.Sleep(time.Second)
+		began := time.Now()
+		e.Close()
+		if took := time.Since(began); took > 5*time.Second {
+			w.T.Errorf("Close took %v", took)
+		}
+		link.Mend(func() time.Duration { return 0 })
+	})
 }
 
 func TestSpecShutdown(t *testing.T) {

@@ -62,13 +62,16 @@ func TestSpecHoldContext(t *testing.T) {
 		b.wantIs("cause", causeOf(ctx), errStop)
 	}))
 	t.Run("has its parent's deadline", spec(engine.Options{}, func(b *bubble) {
-		parent, cancel := context.WithTimeout(b.Context(), time.Second)
+		parent, cancel := context.WithTimeoutCause(b.Context(), time.Second, errStop)
 		defer cancel()
 		h := b.lock(b.Mutex("stock:7"))
 		ctx := h.Context(parent)
-		time.Sleep(time.Second)
-		<-ctx.Done()
+		child, stop := context.WithTimeout(ctx, time.Minute)
+		defer stop()
+		<-child.Done()
 		b.wantIs("ctx.Err", ctx.Err(), context.DeadlineExceeded)
+		b.wantIs("a child's Err", child.Err(), context.DeadlineExceeded)
+		b.wantIs("a child's cause", causeOf(child), errStop)
 		b.wantHeld(h)
 	}))
 	t.Run("is one of any number", spec(engine.Options{}, func(b *bubble) {
@@ -123,6 +126,8 @@ func TestSpecHoldEnd(t *testing.T) {
 	t.Run("Unlock waits for its answer under the hold's own context, too", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.wantNil("Unlock", h.Unlock(h.Context(b.Context())))
+		h = b.lock(b.Mutex("stock:7"))
+		b.wantNil("Unlock under a context of a context", h.Unlock(h.Context(h.Context(b.Context()))))
 		b.wantKeys()
 
 		h = b.lock(b.Mutex("stock:7"))

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"math"
 	"net"
 	"strings"
@@ -101,6 +102,12 @@ func TestSpecInvalid(t *testing.T) {
 			if e != nil {
 				t.Errorf("%s: an engine and an error", what)
 			}
+		}
+	})
+	t.Run("a URL in place of an address, which is not told, for it may contain a password", func(t *testing.T) {
+		_, err := engine.Open(t.Context(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{"redis:6379", "redis://:canary@127.0.0.1:1"}}})
+		if testkit.Mentions(t, err, "ParseURL"); !errors.Is(err, engine.ErrInvalid) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("Open: %v", err)
 		}
 	})
 	t.Run("all complaints about the options of an engine are told at once", func(t *testing.T) {

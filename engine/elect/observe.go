@@ -36,12 +36,9 @@ func (e *Election) Observe(ctx context.Context) iter.Seq[Leader] {
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
-		wake, stopped := make(chan struct{}, 1), make(chan struct{})
-		go func() {
-			defer close(stopped)
-			e.followLeader(ctx, wake)
-		}()
-		defer func() { stop(); <-stopped }()
+		defer stop()
+		wake := make(chan struct{}, 1)
+		go e.followLeader(ctx, wake) // nobody waits for its end, for it may be dialling; Close of the engine does
 		last, pause := int64(0), time.Duration(0)
 		for ctx.Err() == nil {
 			leader, passes, err := e.ask(ctx, nil)

@@ -69,15 +69,19 @@ func (e *Election) finish() {
 
 // campaign waits for one term and leads. again: Run goes on after err.
 func (e *Election) campaign(ctx context.Context, lead func(context.Context, int64) error) (again bool, err error) {
-	t, passes, err := e.win(ctx)
-	if err != nil {
-		return passes && ctx.Err() == nil, err
-	}
-	e.set(t)
 	defer e.set(nil)
+	t, passes, err := e.win(ctx)
+	switch {
+	case passes && ctx.Err() != nil: // while the name was given back, perhaps: err tells of that
+		return false, e.failed(endedBy(ctx))
+	case err != nil:
+		return passes, err
+	}
 	e.opts.Logger.Info("wheellock: leads", "election", e.name, "term", t.number)
+	defer func() { // also if lead panics
+		e.opts.Logger.Info("wheellock: leads no more", "election", e.name, "term", t.number, "cause", context.Cause(t.ctx))
+	}()
 	led, err := t.run(lead)
-	e.opts.Logger.Info("wheellock: leads no more", "election", e.name, "term", t.number, "cause", context.Cause(t.ctx))
 	if led {
 		return err == nil, err
 	}
@@ -127,7 +131,7 @@ func (e *Election) Resign(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	inside := ctx.Value(termKey{}) == t
+	inside := ctx.Value(termKey{e}) == t
 	t.end(ErrResigned)
 	_ = t.ctx.Err() // ends it now
 	if inside {

@@ -314,6 +314,7 @@ func TestRun(t *testing.T) {
 		blue.leads()
 	}))
 	t.Run("gives the name back if lead panics", spec(engine.Options{}, func(b *bubble) {
+		var log bytes.Buffer
 		e := b.engine()
 		func() {
 			defer func() {
@@ -321,8 +322,11 @@ func TestRun(t *testing.T) {
 					b.Errorf("recovered %v", r)
 				}
 			}()
-			_ = elect.New(e, name, elect.Options{}).Run(b.Context(), func(context.Context, int64) error { panic("at work") })
+			_ = elect.New(e, name, elect.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Run(b.Context(), func(context.Context, int64) error { panic("at work") })
 		}()
+		if !strings.Contains(log.String(), "leads no more") {
+			b.Errorf("the log does not tell that it leads no more:\n%s", &log)
+		}
 		b.candidateOn(e, elect.Options{}).leads()
 	}))
 	t.Run("ends when the engine is closed", spec(engine.Options{}, func(b *bubble) {
@@ -470,6 +474,20 @@ func TestResign(t *testing.T) {
 		}
 		<-resigned // the next term
 	}))
+	t.Run("inside lead of another election inside lead", spec(engine.Options{}, func(b *bubble) {
+		e := b.engine()
+		outer, inner := elect.New(e, "outer", elect.Options{}), elect.New(e, "inner", elect.Options{})
+		ctx, stop := context.WithCancel(b.Context())
+		_ = outer.Run(ctx, func(ctx context.Context, _ int64) error {
+			return inner.Run(ctx, func(ctx context.Context, _ int64) error {
+				if err := outer.Resign(ctx); err != nil {
+					b.Errorf("Resign = %v", err)
+				}
+				stop()
+				return nil
+			})
+		})
+	}))
 	t.Run("after a loss, while the name is taken in Redis", spec(engine.Options{}, func(b *bubble) {
 		e, hung := b.engine(), make(chan struct{})
 		red := elect.New(e, name, elect.Options{})
@@ -513,6 +531,38 @@ func (b *bubble) engineAfter(d time.Duration) *engine.Engine {
 	time.Sleep(d)
 	b.redis.SetDown(false)
 	return b.engine()
+}
+
+func TestResignBetweenTheNoteAndLead(t *testing.T) {
+	t.Parallel()
+	for silence, want := range map[time.Duration]error{100 * time.Millisecond: nil, 10 * time.Second: engine.ErrUncertain} {
+		t.Run(fmt.Sprint("while Redis is silent for ", silence), func(t *testing.T) {
+			t.Parallel()
+			virtual.Test(t, func(w *virtual.World) {
+				e, link := w.Connect()
+				red, led, ended := elect.New(e, name, elect.Options{}), make(chan int64, 1), make(chan error, 1)
+				ctx, stop := context.WithCancelCause(w.T.Context())
+				why := errors.New("shut down")
+				go func() {
+					ended <- red.Run(ctx, func(ctx context.Context, term int64) error { led <- term; <-ctx.Done(); return nil })
+				}()
+				for !slices.Contains(w.Server.Keys(), "{"+name+"}:wheellock:leader") {
+					time.Sleep(50 * time.Microsecond)
+				}
+				link.Hold(time.Now().Add(silence)) // the answer to the note is on its way
+				time.AfterFunc(50*time.Millisecond, func() { stop(why) })
+				if err := red.Resign(w.T.Context()); !errors.Is(err, want) {
+					w.T.Errorf("Resign = %v, want %v", err, want)
+				}
+				if err := <-ended; !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+					w.T.Errorf("Run = %v, want the end of its context", err)
+				}
+				if len(led) > 0 {
+					w.T.Error("it leads in a term that it has resigned from")
+				}
+			})
+		})
+	}
 }
 
 func TestLease(t *testing.T) {
@@ -687,6 +737,21 @@ func TestObserve(t *testing.T) {
 			b.Error("it ended before its context")
 		}
 	}))
+	t.Run("ends with its context also while it connects", func(t *testing.T) {
+		t.Parallel()
+		virtual.Test(t, func(w *virtual.World) {
+			e, link := w.Connect()
+			link.Silence(time.Now().Add(time.Hour))
+			ctx, stop := context.WithTimeout(w.T.Context(), 100*time.Millisecond)
+			defer stop()
+			began := time.Now()
+			for range elect.New(e, name, elect.Options{}).Observe(ctx) {
+			}
+			if took := time.Since(began); took != 100*time.Millisecond {
+				w.T.Errorf("it ended after %v", took)
+			}
+		})
+	})
 }
 
 // observe observes an election until the test ends.

@@ -35,8 +35,8 @@ type term struct {
 	err  error         // what is not known of it
 }
 
-// termKey is the key under which the context of lead has its term.
-type termKey struct{}
+// termKey is the key under which the context of lead has the term of an election.
+type termKey struct{ el *Election }
 
 // win waits until this process may lead. passes: to campaign again may help.
 func (e *Election) win(ctx context.Context) (t *term, passes bool, err error) {
@@ -45,10 +45,11 @@ func (e *Election) win(ctx context.Context) (t *term, passes bool, err error) {
 		return nil, errors.Is(err, engine.ErrOverloaded), err
 	}
 	t.number, _ = t.mutex.Token()
-	ctx, t.end = context.WithCancelCause(context.WithValue(ctx, termKey{}, t))
+	ctx, t.end = context.WithCancelCause(context.WithValue(ctx, termKey{t.el}, t))
 	t.ctx = t.mutex.Context(ctx)
 	if t.second, err = t.lock(t.ctx, e.e.Mutex(scripts.SuffixName(e.name, "leading"))); err == nil {
 		t.ctx = t.second.Context(t.ctx)
+		t.el.set(t) // once the note stands this process is the leader, and may resign
 		passes, err = t.announce()
 	}
 	if err != nil {
