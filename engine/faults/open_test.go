@@ -52,9 +52,8 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	t.Run("without a server", func(t *testing.T) {
 		const addr = "127.0.0.1:1" // a port that was free a moment ago may be somebody's
 		mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrNotSent, addr, "redis-server running", "Options.Redis.InitAddress")
-		for _, addr := range []string{"127.0.0.1", "redis://127.0.0.1:1"} {
-			mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrNotSent, addr, "host:port", "ParseURL")
-		}
+		mustNotOpen(t, testkit.OptionsFor("127.0.0.1"), engine.ErrNotSent, "127.0.0.1", "host:port", "ParseURL")
+		mustNotOpen(t, testkit.OptionsFor("redis://127.0.0.1:1"), engine.ErrInvalid, "host:port", "ParseURL")
 	})
 	t.Run("with a server that is full", func(t *testing.T) {
 		server := redistest.Start(t)
