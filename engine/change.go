@@ -90,8 +90,9 @@ type pendingChange struct {
 
 // Settle implements gate.Settler.
 func (p *pendingChange) Settle(out gate.Outcome) bool {
-	p.e.contexts.forget(&p.watched)
-	return p.promise.Settle(struct{}{}, errorOf(p.doing, p.name, out))
+	settled := p.promise.Settle(struct{}{}, errorOf(p.doing, p.name, out))
+	p.e.contexts.forget(&p.watched) // last: changeAsync watches first, and then looks whether it is settled
+	return settled
 }
 
 // ended is called at the end of its context.

@@ -37,15 +37,22 @@ func TestAnsweredCallsLeaveNothingBehind(t *testing.T) {
 		})
 	}
 	answered.Wait()
-	left := func() (groups, workers int) {
+	redistest.Await(t, "workers that have left, and no context that is watched", func() bool {
 		e.contexts.mu.Lock()
 		defer e.contexts.mu.Unlock()
 		e.callbacks.mu.Lock()
 		defer e.callbacks.mu.Unlock()
-		return len(e.contexts.groups), e.callbacks.working
-	}
-	redistest.Await(t, "workers that have left", func() bool { _, workers := left(); return workers == 0 })
-	if groups, _ := left(); groups != 0 {
-		t.Errorf("%d contexts are watched", groups)
-	}
+		return len(e.contexts.groups) == 0 && e.callbacks.working == 0
+	})
+}
+
+// A call that finds its answer after it has watched its context forgets that. So the answer comes first, and only then is the context
+// forgotten, before which nobody may have watched it.
+func TestAChangeIsSettledBeforeItsContextIsForgotten(t *testing.T) {
+	c := &pendingChange{operation: operation{e: &Engine{}}}
+	c.promise.Init(nil, nil)
+	c.e.contexts.mu.Lock()
+	defer c.e.contexts.mu.Unlock()
+	go c.Settle(gate.Outcome{})
+	redistest.Await(t, "the answer", c.promise.Settled)
 }
