@@ -6,7 +6,7 @@
 -- KEYS per name   lock                          lock, fencing counter             lock, its line or the lock again, fencing counter or
 --                                                                                 the lock again
 -- ARGV first      notAfter                      notAfter, block, idle             notAfter, block, idle, publish
--- ARGV per name   owner                         owner, lease                      owner, lease, code of its place, behind a - if it is only woken
+-- ARGV per name   owner                         owner, lease                      owner, lease, code of its place
 -- ARGV last       one lease for all, or each
 -- lock is a hash of owner -> hold count, and none comes twice; the line is a key of ours alone. notAfter is the server time in ms after
 -- which nothing may be taken, 0: no bound; block is how many tokens a tenure gets; after idle ms an unused counter expires, 0: never;
@@ -42,7 +42,7 @@ return each(n, function(i)
 		local found = call('HMGET', lock, owner, 'mode')
 		if found.err then return fault(found, lock) end
 		if found[2] then return foreign() end
-		if not found[1] then return taken(ttl) + (line and stand(lock, line, owner, code, ARGV[4]) or 0) end
+		if not found[1] then return taken(ttl) + (line and stand(lock, line, owner, code, lease, ARGV[4]) or 0) end
 		mine = true
 	end
 	local token = 1

@@ -11,9 +11,8 @@
 -- ARGV per name   owner, lease, code of its place,   owner (with :write),    owner (with :write), lease, code of its place
 --                 yields                             lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms. The code has a - before it if a writer is only woken, as readers are; it is empty if a reader wants no place. yields says which
--- writers a reader lets pass while others read: -2 none; -1 those before it in line; n >= 0 also Redisson's, if the channel has more than n
--- subscribers, the engine's own.
+-- in ms. The code is empty if a reader wants no place. yields says which writers a reader lets pass while others read: -2 none; -1 those
+-- before it in line; n >= 0 also Redisson's, if the channel has more than n subscribers, the engine's own.
 -- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to a writer; the same plus STANDING times
 --                 1 to 4: the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
@@ -38,7 +37,7 @@ return each(#KEYS / keys, function(i, there)
 	if found[1] and not found[2] or reads and found[1] == 'write' then -- held by others
 		local channel, wait = channelof(lock), not reads or found[1] == 'write'
 		if not wait and yields >= -1 and line ~= lock and call('EXISTS', line) ~= 0 then wait = passes(line, owner .. ' ' .. READER, how, channel) end
-		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, how, channel) or 0) end
+		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0) end
 		if yields >= 0 and listeners(how, channel) > yields then return taken(ttl) end
 	end
 	if reads and not free then left = call('PTTL', hold) end

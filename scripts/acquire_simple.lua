@@ -4,7 +4,7 @@
 --                 acquire_simple   acquire_simple_in_line
 -- KEYS per name   lock             lock, its line or the lock again
 -- ARGV first      notAfter         notAfter, publish
--- ARGV per name   owner, lease     owner, lease, code of its place, behind a - if it is only woken, channel
+-- ARGV per name   owner, lease     owner, lease, code of its place, channel
 -- none comes twice; notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH;
 -- leases are in ms.
 -- reply per name: 1 granted; -(pttl+2) held by another owner, or in line left to others for so long; STANDING, twice, thrice or four times,
@@ -33,7 +33,7 @@ return each(n, function(i)
 	if rest or found and found ~= owner then
 		local ttl = rest or call('PTTL', lock)
 		if type(ttl) == 'table' then return fault(ttl, lock) end
-		if line then return taken(ttl) + stand(lock, line, owner, code, ARGV[2], channel) end
+		if line then return taken(ttl) + stand(lock, line, owner, code, lease, ARGV[2], channel) end
 		return taken(ttl) + (strange(found) and 3 * STANDING or 0)
 	end
 	local made = not found and call('SET', lock, owner, 'PX', lease)

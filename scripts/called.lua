@@ -88,7 +88,7 @@ local function queue(turn, engine, wants)
 	end
 	if not stands then
 		place, k = wanted, 2
-		if not join(line, place) then return 0 end
+		if not join(line, place, 0) then return 0 end
 	end
 	if call('PEXPIRE', line, STANDS) ~= 1 then
 		call('ZREM', line, place) -- unchecked: then it goes with its engine

@@ -3,9 +3,9 @@
 -- An engine that is refused a lock leaves a claim in a hash beside the lock. The field is the engine's uuid, the value is
 -- "<owner> <code> <ends> <since>", with ends in ms and since in microseconds. If the head of the queue has a claim that has not ended, a
 -- release makes that owner the owner of the lock until the claim ends, and publishes the code, which proves it to the engine. The result is
--- the same as if the owner's last acquire, which was refused, had taken the lock with a lease of CLAIM.
-local CLAIM = 2000 -- ms from the acquire on (gate.giftTime)
-local LEAST = CLAIM / 2 -- ms: a lock is not given to a claim that ends sooner
+-- the same as if the owner's last acquire, which was refused, had taken the lock with its lease, of CLAIM at most.
+local CLAIM = 10000 -- ms from the acquire on at most (gate.giftTime)
+local LEAST = 1000 -- ms: a lock is not given to a claim that ends sooner
 local MOST = 32 -- claims to one lock; further engines are woken, and ask
 local CLAIMED = -8796093022208 -- -(2^43)
 local GIVEN = 1125899906842625 -- 2^50 + 1
@@ -58,13 +58,13 @@ end
 
 -- claim leaves a claim, or extends the one that stands, and reports whether it has. An engine without a claim is woken, and asks. A claim of
 -- a later owner of the same engine is kept: then this call is a late copy.
-local function claim(claims, owner, code, micros)
+local function claim(claims, owner, code, lease, micros)
 	local engine, now = engineOf(owner), math.floor(micros / 1000)
 	local before = claimOf(claims, engine)
 	if before and before.number > tonumber(string.match(owner, '%d+$')) then return false end
 	if not before and not room(claims, now) then return false end
 	local since = before and before.owner == owner and before.ends > now and before.since or micros
-	local left = call('HSET', claims, engine, string.format('%s %s %.0f %.0f', owner, code or '', now + CLAIM, since))
+	local left = call('HSET', claims, engine, string.format('%s %s %.0f %.0f', owner, code or '', now + math.min(CLAIM, lease), since))
 	if type(left) == 'table' then return false end
 	if call('PEXPIRE', claims, CLAIM) == 1 then return true end
 	call('HDEL', claims, engine) -- unchecked: as in drop

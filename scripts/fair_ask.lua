@@ -10,7 +10,7 @@
 --                stands in no queue, NEW it is the first of those that join, OLD it stands already; its lease in
 --                ms; how many join, and the number of the first: the others' follow; channel; the code of its claim, 0 for none
 -- reply per name 1 taken; 0 nothing was to be taken; -(ms+2) not our turn for so long, unless somebody wakes us;
---                CLAIMED - (ms+2) the same, and the claim stands for CLAIM from now; LATE - now; a fault
+--                CLAIMED - (ms+2) the same, and the claim stands from now for the lease, CLAIM at most; LATE - now; a fault
 local now = clock()
 if now > tonumber(ARGV[1]) then return LATE - now end
 local engine, life, how = ARGV[2], now + tonumber(ARGV[3]), ARGV[4]
@@ -73,8 +73,8 @@ local function turn(l, head)
 end
 
 -- refuse answers that it is not this engine's turn for ms, and leaves a claim if the call has a code.
-local function refuse(l, me, code, ms)
-	if code ~= '0' and claim(l.claims, me, code, now * 1000) then return CLAIMED + taken(ms) end
+local function refuse(l, me, code, lease, ms)
+	if code ~= '0' and claim(l.claims, me, code, tonumber(lease), now * 1000) then return CLAIMED + taken(ms) end
 	return taken(ms)
 end
 
@@ -110,7 +110,7 @@ return each(#KEYS / 5, function(i)
 	end
 	if l.fault then return l.fault end -- the order of the queue cannot be told
 	if not me then return 0 end
-	if ttl ~= -2 then return refuse(l, me, code, ttl) end
+	if ttl ~= -2 then return refuse(l, me, code, lease, ttl) end
 	local first = not unqueued and at(l, 0)
 	-- A later waiter of this engine may stand before its first, which had the lock and lost it while the answer was under way. The
 	-- engine asks only for its first waiter, so it is the first's turn.
@@ -123,5 +123,5 @@ return each(#KEYS / 5, function(i)
 	-- lock. Engines behind it ask now and then, and wake it. A head that is new by the purge is woken, too.
 	if place == 'OLD' and not lifeOf(l, first) or first ~= head then wake(l, first, how, ARGV[arg + 5]) end
 	local left = turn(l, first)
-	return l.fault or refuse(l, me, code, left)
+	return l.fault or refuse(l, me, code, lease, left)
 end)

@@ -1,18 +1,22 @@
 -- line.lua: the line of waiting engines. It is put between prelude.lua and the scripts of locks for which engines stand in line.
 --
--- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code>". A release removes the first
--- place, gives the lock to its owner for GIFT, and publishes the code in the engine's inbox, a channel that only this engine listens to. So
--- a release concerns one engine, however many wait.
+-- An engine that is refused a lock gets a place in a sorted set beside it, ordered by arrival: "<owner> <code>". An owner has one place. A
+-- release removes the first place, gives the lock to its owner, and publishes a - and the code in the engine's inbox, a channel that only
+-- this engine listens to. So a release concerns one engine, however many wait. The fraction of the score says for how long the lock is given:
+-- for the longest lease that was asked for at this place, GIFT at most.
 --
--- WOKEN in place of a code: the engine cannot be given the lock. It is told when the lock is free and its place is the first.
--- READER in place of a code: it waits to read. The readers before the first writer are told at once, and each that has begun to read tells
--- the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
+-- WOKEN in place of a code: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
+-- READER in place of a code: it waits to read, and is given the lock to read likewise. The readers behind it, before the first writer, are told
+-- at once, and each that has begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a
+-- read-write lock.
 --
 -- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
 -- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
 -- simple lock says itself how long the turn is. The member SINCE, behind all places, has the time at which the turn began, or of a simple
 -- lock the time until which it is left to others.
-local GIFT = 2000 -- ms that a lock is given for (gate.giftTime)
+local GIFT = 10000 -- ms that a lock is given for at most (gate.giftTime)
+local UNIT = 16384 -- of the fraction of a score: that many ms are 1
+local EARLIER = 2000 -- ms for which earlier versions are given a lock, whose scores have no fraction
 local STANDS = 60000 -- ms that a line lasts after its last question
 local TURN = 100 -- ms between two pauses for others, while some listen to the lock's channel
 local LONG = 1660 -- ms, while nobody does: a poller, which nobody sees, gets in by chance
@@ -28,10 +32,10 @@ local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
 -- SELDOM: see prelude.lua.
 
--- first returns the first place, or nil. An empty line loses SINCE.
+-- first returns the first place and its score, or nil. An empty line loses SINCE.
 local function first(line)
-	local text = call('ZRANGE', line, 0, 0)[1] -- an error has none
-	if text ~= SINCE then return text end
+	local found = call('ZRANGE', line, 0, 0, 'WITHSCORES') -- an error has none
+	if found[1] ~= SINCE then return found[1], found[2] end
 	call('ZREM', line, SINCE) -- unchecked: SINCE ends with the line
 end
 
@@ -86,21 +90,28 @@ local function overtake(line, place, ahead, how, channel)
 	return ahead
 end
 
--- join puts a place at the end of the line, or moves it there. It reports whether the place stands, and whether it is the only one.
-local function join(line, place)
+-- score puts a place at this number in the line, with a lease in ms, and reports whether it stands there.
+local function score(line, place, number, lease)
+	return type(call('ZADD', line, string.format('%.17g', number + math.min(lease, GIFT) / UNIT), place)) == 'number'
+end
+
+-- join puts a place at the end of the line, with a lease of which the line of a semaphore needs none. It reports whether the place stands, and whether it is the only one.
+local function join(line, place, lease)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
 	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
-	return type(call('ZADD', line, string.format('%.0f', math.floor(math.max(tonumber(at or 0), 0)) + 1), place)) == 'number', not at
+	return score(line, place, math.floor(math.max(tonumber(at or 0), 0)) + 1, lease), not at
 end
 
 -- stand puts a place at the end of the line, unless it stands already, and extends the line's TTL. It returns what is added to the refusal:
 -- STANDING; once more if the place is new; twice more if it is the first and its engine must listen to the lock's channel, because the lock's
--- owner is no engine. 0: there is no place. A mutex may leave out the channel.
-local function stand(lock, line, owner, code, how, channel)
-	local place = owner .. ' ' .. (tonumber(code) < 0 and WOKEN or code)
+-- owner is no engine. 0: there is no place, or it is given for less than this lease. A mutex may leave out the channel.
+local function stand(lock, line, owner, code, lease, how, channel)
+	local place = owner .. ' ' .. code
 	local found, leads = call('ZSCORE', line, place), nil
 	if type(found) == 'table' then return 0 end
+	lease = tonumber(lease)
 	if found then
+		if found % 1 * UNIT < math.min(lease, GIFT) and not score(line, place, math.floor(found), lease) then return 0 end
 		local ahead = first(line)
 		if ahead ~= place and outside(lock) then
 			channel = channel or 'redisson_lock__channel:' .. tagged(lock)
@@ -108,7 +119,7 @@ local function stand(lock, line, owner, code, how, channel)
 		end
 		leads = ahead == place
 	else
-		local stands, alone = join(line, place)
+		local stands, alone = join(line, place, lease)
 		if not stands then return 0 end
 		leads = alone
 	end
@@ -119,26 +130,31 @@ local function stand(lock, line, owner, code, how, channel)
 	return STANDING * (1 + (found and 0 or 1) + (leads and outside(lock) and 2 or 0))
 end
 
+-- tellReaders publishes a message to the readers from this rank on that stand before the first writer.
+local function tellReaders(line, rank, how, channel, message)
+	for _, place in ipairs(call('ZRANGE', line, rank, RUN - 1)) do
+		local _, code, inbox = read(place, channel)
+		if code ~= READER then return end
+		publish(how, inbox, message)
+	end
+end
+
 -- tell publishes a message to the first place, from this one on, that has a living engine; from a reader's place also to the readers behind it.
 local function tell(line, place, how, channel, message)
 	for _ = 1, DEAD do
 		if not place then return end
 		local owner, code, inbox = read(place, channel)
 		if owner and publish(how, inbox, message) ~= 0 then
-			for _, behind in ipairs(code == READER and call('ZRANGE', line, 1, RUN - 1) or {}) do
-				_, code, inbox = read(behind, channel)
-				if code ~= READER then return end
-				publish(how, inbox, message)
-			end
+			if code == READER then tellReaders(line, 1, how, channel, message) end
 			return
 		end
 		place = gone(line, place)
 	end
 end
 
--- forget removes the place of an owner, with its code or WOKEN, and answers 1 if it stood.
+-- forget removes the place of an owner, and answers 1 if it stood.
 local function forget(line, owner, code)
-	return call('ZREM', line, owner .. ' ' .. string.gsub(code, '-', ''), owner .. ' ' .. WOKEN) -- unchecked: an engine that is given a lock in vain gives it back
+	return call('ZREM', line, owner .. ' ' .. code) -- unchecked: an engine that is given a lock in vain gives it back
 end
 
 -- leave does the same for an owner that has given up. If another place is the first then, it is told to ask.
@@ -150,24 +166,12 @@ local function leave(line, owner, code, how, channel)
 	return left
 end
 
--- put makes an owner the owner of a free lock for GIFT, and reports whether it has.
-local function put(lock, owner)
-	local writes = string.find(owner, ':write', 1, true)
-	local made = writes and call('HSET', lock, 'mode', 'write', owner, '1') or call('HSET', lock, owner, '1')
-	return type(made) == 'number' and not bound(lock, GIFT, owner, 'mode')
-end
-
--- rotate moves the first place to the end if it has no code and was told before: its engine may be stopped. A half in its score says that it
--- was told. It returns the first place then.
-local function rotate(line, place)
-	local _, code = read(place, '')
-	local score = (code == WOKEN or code == READER) and tonumber(call('ZSCORE', line, place)) -- unchecked: without it the place stays
-	if not score then return place end
-	if score % 1 == 0 then
-		call('ZADD', line, 'XX', string.format('%.1f', score + 0.5), place) -- unchecked: without the half it is told once more
-		return place
-	end
-	return join(line, place) and first(line) or place
+-- put makes an owner the owner of a free lock for lease ms, and reports whether it has. A reader gets no hold key before it asks: until then
+-- readers beside it count it as dead.
+local function put(lock, owner, code, lease)
+	local mode = string.find(owner, ':write', 1, true) and 'write' or code == READER and 'read'
+	local made = mode and call('HSET', lock, 'mode', mode, owner, '1') or not mode and call('HSET', lock, owner, '1')
+	return type(made) == 'number' and not bound(lock, lease, owner, 'mode')
 end
 
 -- withdraw takes a lock back from an owner that was not told of it.
@@ -175,29 +179,31 @@ local function withdraw(lock, owner)
 	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
 end
 
--- give gives a free lock to the first place, from this one on, that has a living engine, and reports whether it has. If that place has no code,
--- its engine is told that the lock is free, and the place stands. Without a subscriber at this node no code is published: the engine may
--- listen at another node of the cluster, so it is told to ask. A user without the right to PUBSUB gives nothing.
-local function give(lock, line, place, how, channel)
+-- give gives a free lock to the first place that has a living engine, and reports whether it has. Without a subscriber at this node no lock
+-- is given: the engine may listen at another node of the cluster, so it is told to ask. Without the right to PUBSUB the first is told, and
+-- goes to the end.
+local function give(lock, line, how, channel)
 	for _ = 1, DEAD do
+		local place, at = first(line)
 		if not place then return false end
 		local owner, code, inbox = read(place, channel)
 		local heard, unsure = 0, false
 		if owner then heard, unsure = listeners(how, inbox) end
-		local lives = heard > 0
-		if not lives and unsure or lives and (code == WOKEN or code == READER) then
-			tell(line, place, how, channel, FREE)
-			return false
-		end
+		local lease = at % 1 == 0 and EARLIER or at % 1 * UNIT
 		local out = call('ZREM', line, place) == 1 -- first, so that no code is published twice
-		if lives and out and put(lock, owner) then
-			if publishCode(how, inbox, code) then return true end
+		if out and heard > 0 and put(lock, owner, code, string.format('%.0f', lease)) then
+			local proves = code ~= READER and code ~= WOKEN
+			if proves and publishCode(how, inbox, '-' .. code) or not proves and publish(how, inbox, FREE) > 0 then
+				if code == READER then tellReaders(line, 0, how, channel, FREE) end
+				return true
+			end
 			withdraw(lock, owner)
 		end
 		if owner then publish(how, inbox, FREE) end
-		if lives or not out then return false end
-		place = first(line)
+		if heard == 0 and unsure then join(line, place, lease) end
+		if heard > 0 or unsure or not out then return false end
 	end
+	return false
 end
 
 -- moment returns the server's time in milliseconds, or nil if this user may not ask for it. It raises no error: the lock has lost its owner,
@@ -220,9 +226,8 @@ end
 
 -- handOver gives a lock that its owner has left to the first place in its line, or, when a turn is over, frees it for others and publishes the
 -- message, if there is one. turn, in ms, is nil but for simple locks. It answers GIVEN, or how many subscribers received the message and a
--- PLACE for each place; without a message 1 in place of the subscribers if the first place was told to ask at once. The former owner may
--- still have a place, at which nobody waits, if it took the lock while the hash slot was moving. Without the right to TIME each release frees
--- the lock.
+-- PLACE for each place. The former owner may still have a place, at which nobody waits, if it took the lock while the hash slot was moving.
+-- Without the right to TIME each release frees the lock.
 local function handOver(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
 	local place = first(line)
@@ -239,8 +244,7 @@ local function handOver(lock, line, how, channel, left, message, turn)
 		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
-		if give(lock, line, rotate(line, place), how, channel) then return GIVEN end
-		if not message and first(line) then return 1 + PLACE * places(line) end -- the first place was told, and pollers hear nothing: the turn goes on
+		if give(lock, line, how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
 	elseif standing ~= 1 then -- refused: the hash slot is leaving this node, and the lock is taken at the other from now on
 		tell(line, place, how, channel, FREE)

@@ -5,8 +5,7 @@
 -- ARGV first      publish                            publish
 -- ARGV per name   owner, channel, turn               owner, channel, turn, code of its place
 -- publish is PUBLISH, SPUBLISH or BOTH; turn is how long engines keep the lock between two pauses for others, in ms.
--- reply per name: 0, or 1 if the first in line is to ask at once, and a PLACE for each that stands in line; GIVEN to the line; -1 not this
---                 owner's; a fault
+-- reply per name: 0, and a PLACE for each that stands in line; GIVEN to the line; -1 not this owner's; a fault
 local leaves, n = VERB == 'release_simple_from_line', #KEYS / 2
 local lined = not none(KEYS, 2, 2)
 

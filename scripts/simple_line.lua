@@ -21,9 +21,9 @@ local function outside(lock)
 	return type(owner) == 'string' and strange(owner)
 end
 
--- put makes an owner the owner of a free lock for GIFT, and reports whether it has.
-local function put(lock, owner)
-	local made = call('SET', lock, owner, 'NX', 'PX', GIFT)
+-- put makes an owner the owner of a free lock for lease ms, and reports whether it has.
+local function put(lock, owner, _, lease)
+	local made = call('SET', lock, owner, 'NX', 'PX', lease)
 	return made and made.ok
 end
 

@@ -66,9 +66,7 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
 	op, code, rw := l.ops(g.write).acquire, int64(0), l.contest.rw
 	if g.inLine {
-		if code = l.cfg.placeCode(g.ID); l.cfg.Code == nil || !l.contest.queue.head.acceptsGift() {
-			code = -code
-		}
+		code = l.cfg.placeCode(g.ID)
 		g.Ends, op = max(g.Ends, l.contest.rivals.claim.ends), l.ops(g.write).acquireInLine
 	}
 	c := l.send(op, g.ID, lease, fx)

@@ -9,19 +9,21 @@ import (
 // question after the message:
 //
 //  1. Engine B asks for the name under a fresh owner id. The mutex is taken. The script leaves B's place in the line for the mutex (line.go)
-//     or, if that is fair, B's claim in a hash beside it. With both goes a code.
+//     or, if that is fair, B's claim in a hash beside it. With both goes a code, and for how long the mutex is to be given: for the lease of the
+//     waiter that asks, giftTime at most.
 //  2. Engine A releases the mutex. The script gives it to B's owner id, removes the place or the claim, and publishes the code on a channel
 //     that B listens to.
-//  3. B receives its code. From then on it has the mutex as if its last answered acquire, which was refused, had been granted with a lease
-//     of giftTime: the deadline counts from when that was sent, less a margin. Its renewal soon asks for the whole lease.
+//  3. B receives its code. From then on it has the mutex as if its last answered acquire, which was refused, had been granted for that time: the
+//     deadline counts from when that was sent, less a margin. Its renewal soon asks for the whole lease. If its waiter has a fixed lease or a
+//     least time, or too little of the time may be left, B asks at once, under the same owner id, and the script finds that it has the mutex.
 //
-// So no clock is compared with another. Redis ran B's acquire after it had left, and gave the mutex later, for giftTime or for what was left
+// So no clock is compared with another. Redis ran B's acquire after it had left, and gave the mutex later, for that time or for what was left
 // of the claim. If an acquire is answered that no place and no claim stands, B counts from the one before.
 //
 // Until a code is published only B and Redis know it. A message without it is a hint like any other. No code counts if it may be published
 // twice, or an old message could pass for a new one:
 //
-//  1. The mutex is given to B. The message stays on its way. B's two seconds run out, and another owner takes the mutex.
+//  1. The mutex is given to B. The message stays on its way. B's time runs out, and another owner takes the mutex.
 //  2. B asks under the same owner id, and has a place again. Then the message arrives.
 //
 // So each claim has a code of its own. A place has the code of its owner id, which counts only if the owner id came into line once, by an
@@ -40,31 +42,43 @@ import (
 //
 //   - The message is lost, comes late, or arrives while another command of the name is on its way: B asks under the same owner id, and the
 //     script finds that this owner has the lock.
-//   - B has died, or stands still: the mutex is free when its two seconds are over.
+//   - B has died, or stands still: the mutex is free when its time is over.
 //   - B has no waiter any more: it releases the owner id, which removes the place, or frees the mutex for the next.
 //   - A's release gets no answer and is sent again: the owner is not there, so nothing is given a second time.
 //   - An acquire gets no answer, or a copy of it comes late: the owner id may get a place, or the mutex. It is an orphan like that of any
 //     acquire without an answer, and its release removes its place.
 //   - The key is deleted, or a replica takes over that lacks the last changes: as with any lease.
-//   - With Replicas or Fsync no message gives anything: when B receives its code, no replica may have the change yet.
+//   - With Replicas or Fsync no message gives anything: when B hears of it, no replica may have the change yet. It asks.
+//
+// An engine of an earlier version gives a lock for two seconds, whatever stands beside the place, and publishes the code without the - before it. To
+// such a message B asks.
 
-// giftTime is how long a lock is given for (GIFT in scripts/line.lua), and how long a claim stands (CLAIM in scripts/claim.lua).
-const giftTime = 2 * time.Second
+const (
+	// giftTime is how long a lock is given for at most (GIFT in scripts/line.lua), and a claim stands (CLAIM in scripts/claim.lua). A stop of Redis for
+	// five seconds after a grant loses no lock, and an engine that stands still keeps a lock from others for no longer.
+	giftTime = 10 * time.Second
+	// shortestGift is the shortest lease that is believed to be given: it allows a renewal soon after the grant.
+	shortestGift = 2 * time.Second
+	// freshGift is how long ago a question may have left for a message to be believed: longer than the default of PollCap. Of an older one too
+	// little may be left.
+	freshGift = 3 * time.Second
+)
 
 // claim is the place or the claim of this engine in Redis, by which a release may give it the lock.
 type claim struct {
-	id      uint64 // the owner id that would have the lock; 0: there is none
-	code    int64  // a message with it says that the lock is ours; 0: none does
-	sent    Time   // when the last acquire left that was answered "it stands"
-	ends    Time   // when Redis has surely forgotten it, if nobody else keeps the line
-	epoch   uint32 // of the link, when that acquire was asked for
-	doubted uint64 // the owner id of the last acquire in line that got no answer
-	write   bool   // it is a writer's
+	id      uint64        // the owner id that would have the lock; 0: there is none
+	code    int64         // a message with it says that the lock is ours; 0: none does
+	sent    Time          // when the last acquire left that was answered "it stands"
+	gift    time.Duration // the longest lease of those acquires, giftTime at most: for so long the lock is given
+	ends    Time          // when Redis has surely forgotten it, if nobody else keeps the line
+	epoch   uint32        // of the link, when that acquire was asked for
+	doubted uint64        // the owner id of the last acquire in line that got no answer
+	write   bool          // it is a writer's
 }
 
-// acceptsGift reports whether a message can give the lock to w: its lease must allow a renewal soon after the grant.
+// acceptsGift reports whether a message can give the lock to w.
 func (w *Waiter) acceptsGift() bool {
-	return w.Write && w.Watch && w.Least == 0 && w.Lease >= giftTime && !w.Try
+	return w.Write && w.Watch && w.Least == 0 && w.Lease >= shortestGift && !w.Try
 }
 
 // endClaim ends the claim of an owner id with a release that is still to be sent: it was freed by force, or a copy of an acquire may still
@@ -84,7 +98,11 @@ func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
 		return
 	}
 	cl := &r.claim
+	if cl.id != asked.ID {
+		cl.gift = 0
+	}
 	cl.id, cl.code, cl.sent, cl.epoch, cl.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
+	cl.gift = max(cl.gift, min(asked.Lease, giftTime))
 	cl.ends = now + giftTime + 2*margin(giftTime)
 }
 
@@ -106,15 +124,15 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
-	least := max(giftTime/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
+	least := max(c.gift-freshGift, c.gift/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
 	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
-		f != nil && w.place != c.id || now >= c.sent+giftTime-margin(giftTime)-least {
+		f != nil && w.place != c.id || now >= c.sent+c.gift-margin(c.gift)-least {
 		l.contest.askAt = now
 		return false
 	}
-	acquire := Command{Lease: giftTime, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
+	acquire := Command{Lease: c.gift, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
 	g.ask(c.id, w.Lease, w.Watch, true)
-	g.phase, g.Ends = ours, now+giftTime+2*margin(giftTime)
+	g.phase = ours
 	if f != nil {
 		f.noteUnsure(now, &g.Tenure)
 	}

@@ -104,7 +104,7 @@ func (a Args) FairRelease() FairReleaseArgs { return FairReleaseArgs{Successor: 
 
 // PlaceArgs are those of the acquires that may get a place in line.
 type PlaceArgs struct {
-	Code int64 // the message that is published when a release gives the lock to the place; negative: none does, and it is only woken; 0: no place
+	Code int64 // what proves that a release gave the lock to the place, or noCode; 0: no place
 }
 
 func (p PlaceArgs) Args() Args  { return Args{n: p.Code} }
@@ -120,7 +120,7 @@ func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
 
 // AcquireReadArgs are those of an AcquireRead.
 type AcquireReadArgs struct {
-	Code   int64 // as in PlaceArgs; negative or 0
+	Code   int64 // as in PlaceArgs
 	Yields int64 // to whom the readers leave a lock that others read: YieldsToNobody, YieldsInLine, or to any but so many listeners
 }
 

@@ -14,6 +14,9 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		if c.Asking && g.inLine && l.contest.rivals.claim.id == c.ID { // the line is at the other node still, with our place in it
 			g.Unsure = now + placeTime
 		}
+		if cl := &l.contest.rivals.claim; cl.id == c.ID { // the lock may have been given for longer
+			g.moveEnds(now, cl.gift)
+		}
 		l.contest.rivals.forgetClaim(c.ID)
 		l.confirmTaken(now, g, c)
 		l.admitOrDrop(now, g, c)

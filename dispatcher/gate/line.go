@@ -14,12 +14,12 @@ import (
 //
 // Messages in the inbox:
 //
-//   - A code: the mutex is ours (claim.go), or may be: ask now.
-//   - A 0: the mutex may be free, and we are the first: ask now.
+//   - A - and a code: the mutex is ours (claim.go), or may be: ask now.
+//   - A 0: the mutex may be ours, or free, and we are the first: ask now.
 //   - A 1: the mutex is free for others than engines, and we are the first: ask after a pause.
 //
-// A place whose waiter cannot be given the mutex by a message, because its lease is short or fixed, or must be on replicas first, is only
-// woken. It is told by a 0 when it is the first, and asks.
+// A waiter with a fixed lease or a least time, and one whose lock must be on replicas first, is given the mutex as all others are, but believes
+// no message: it asks.
 //
 // Others wait outside the line: clients of Redisson, older versions of this library, pollers. As long as the owner is one of them the
 // answer to the first place says so, and that engine, and no other, listens to the name's channel, too. Now and then a release frees
@@ -30,10 +30,13 @@ import (
 // placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
 const placeTime = time.Minute
 
-// placeCode is the code of the place of an owner id.
+// noCode in place of a code: no message proves anything (WOKEN in scripts/line.lua).
+const noCode = 1
+
+// placeCode is the code of the place of an owner id. The message that proves a gift is -code.
 func (c *Config) placeCode(id uint64) int64 {
 	if c.Code == nil {
-		return 1 // no message gives anything (WOKEN in scripts/line.lua)
+		return noCode
 	}
 	return c.Code(id)
 }
@@ -63,12 +66,12 @@ func (r *rivals) notePlace(now Time, asked *Command) {
 		}
 		return
 	}
-	code := asked.Args.Place().Code
+	code := -asked.Args.Place().Code
 	switch fresh := r.claim.id != asked.ID; {
 	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer
 		!fresh && place.New, // it was given the lock, or lost its place
 		!fresh && r.claim.code == 0,
-		code < 0:
+		code == -noCode:
 		code = 0
 	}
 	r.noteClaim(now, asked, code)

@@ -29,7 +29,7 @@ func (n *News) Add(said int64) {
 			n.ones++
 		}
 	}
-	if said > 1 && int(n.kept) < len(n.codes) { // Redisson's numbers are 0 and 1
+	if said != 0 && said != 1 && int(n.kept) < len(n.codes) { // these are Redisson's
 		n.codes[n.kept] = said
 		n.kept++
 	}
