@@ -70,7 +70,7 @@ func (c *Caller) mutex(names []string) {
 		c.until().arg("64", c.One("0", "86400000")).how()
 		c.each(names, func(name string) {
 			owner := c.inLine(name)
-			c.key(name, line(name), c.One(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.One("", "-") + c.code(name, owner))
+			c.key(name, line(name), c.One(name, scripts.TokenKey(name))).arg(owner).lease().arg(c.code(name, owner))
 		})
 	case "release_from_line":
 		c.how().each(names, func(name string) {
@@ -108,7 +108,7 @@ func (c *Caller) simple(names []string) {
 		c.until().how()
 		c.each(names, func(name string) {
 			owner := c.One(c.inLine(name), c.simpleOwner())
-			c.key(name, line(name)).arg(owner).lease().arg(c.One("", "-")+c.code(name, owner), channel(name))
+			c.key(name, line(name)).arg(owner).lease().arg(c.code(name, owner), channel(name))
 		})
 	case "renew_simple":
 		c.each(names, func(name string) { c.key(name).arg(c.simpleHolder(name)) }, c.leasesBehind(names))
@@ -167,27 +167,27 @@ func (c *Caller) readWrite(names []string) {
 	case "acquire_read":
 		c.until().how().each(names, func(name string) {
 			owner := c.Owner()
-			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.One("", "-77"), c.One("-2", "-1", "0", "1", "2"))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.One("", "1", "77"), c.One("-2", "-1", "0", "1", "2"))
 		})
 	case "acquire_write":
 		c.until().each(names, func(name string) { c.key(name).arg(c.Owner() + ":write").lease() })
 	case "acquire_write_in_line":
 		c.until().how().each(names, func(name string) {
-			c.key(name, line(name)).arg(c.Owner() + ":write").lease().arg(c.One("77", "-77"))
+			c.key(name, line(name)).arg(c.Owner() + ":write").lease().arg(c.One("77", "1"))
 		})
 	case "release_read", "release_read_from_line":
 		c.how().arg(c.One("0", "0", "0", "1")).each(names, func(name string) {
 			owner := c.holder(name)
 			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner, channel(name))
 			if c.Script.Name == scripts.ReleaseReadFromLine.Name {
-				c.arg("-77")
+				c.arg("77")
 			}
 		})
 	case "release_write", "release_write_from_line":
 		c.how().each(names, func(name string) {
 			c.key(name, line(name)).arg(c.holder(name)+":write", channel(name))
 			if c.Script.Name == scripts.ReleaseWriteFromLine.Name {
-				c.arg("77")
+				c.arg(c.One("77", "1"))
 			}
 		})
 	case "renew_read":
