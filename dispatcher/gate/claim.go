@@ -132,7 +132,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	}
 	acquire := Command{Lease: c.gift, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
 	g.ask(c.id, w.Lease, w.Watch, true)
-	g.phase = ours
+	g.phase, g.inLine = ours, f == nil
 	if f != nil {
 		f.noteUnsure(now, &g.Tenure)
 	}

@@ -11,7 +11,7 @@ func TestClaimEndScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire in line 3 10s n -1003
+			answer 0                         -> b ok: granted; acquire in line 3 10s n 1003
 			answer 1                         -> c: granted until 9.9s
 			c unlocks                        -> release 3
 			answer 0                         -> c ok: granted
@@ -39,9 +39,9 @@ func TestClaimEndScenes(t *testing.T) {
 			b leaves
 			given 2                          -> b: is not there; release 2`,
 		"a lock that was lost and goes to another engine is asked for at once": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks
-			stall 2s
+			stall 3s
 			after 0s                         -> b ends: lost; release 2
 			answer given 2                   -> acquire in line 3 3s n 1003`,
 		"a place that was given when nobody wants it any more, and nobody heard of it": claimed + `

@@ -545,7 +545,7 @@ const fairClaimed = `
 func TestFairClaimScenes(t *testing.T) {
 	playScenes(t, FairKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": fairClaimed + `
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 1                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1
 			after 50ms                       -> renew 1 3s
 			answer 1
 			b unlocks                        -> fair release 1
@@ -557,9 +557,9 @@ func TestFairClaimScenes(t *testing.T) {
 			given 1                          -> fair ask 1 OLD 1003 3s
 			answer 1                         -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
 		"a code that comes too late is a hint": fairClaimed + `
-			stall 1.98s
+			stall 2.97s
 			given 1                          -> fair ask 1 OLD 1002 3s
-			answer 1                         -> b: granted until 4.95s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+			answer 1                         -> b: granted until 5.94s; unsubscribe redisson_lock__channel:{stock}:u:1`,
 		"a code that comes while a question is on its way": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			given 1
@@ -569,13 +569,13 @@ func TestFairClaimScenes(t *testing.T) {
 			stall 100ms
 			message                          -> fair ask 1 OLD 1002 3s
 			answer held 1s
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1`,
+			given 1                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1`,
 		"a lost answer does not end a claim": fairClaimed + `
 			message                          -> fair ask 1 OLD 1002 3s
 			lost
 			link-up                          -> fair ask 1 OLD 1003 3s
 			answer stands 2s
-			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 3                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			answer 0                         -> b ok: granted
 			after 10s                        -> (2.25s) fair leave 1 n 1`,
@@ -584,7 +584,7 @@ func TestFairClaimScenes(t *testing.T) {
 			lost
 			link-up                          -> fair ask 1 OLD 1003 3s
 			answer stands 2s
-			given 3                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 3                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1
 			stall 3s
 			not-sent                         -> b ok: doubtful
@@ -606,7 +606,7 @@ func TestFairClaimScenes(t *testing.T) {
 			answer 0
 			given 1                          -> fair ask 2 OLD 1003 3s
 			answer stands 2s
-			given 3                          -> c: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:2`,
+			given 3                          -> c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,
 		"who asks once, who has a fixed lease, a least time or a short one has no claim": `
 			codes
 			b locks lease 10s                -> fair ask 1 NEW 10s next 1 n 1
@@ -633,7 +633,7 @@ func TestFairClaimScenes(t *testing.T) {
 			answer 0                         -> fair release 1 u:1
 			answer 1                         -> force ok: granted; fair ask 2 NEW 3s next 2 n 1`,
 		"a release that gave the lock to a claim has its next waiter sleep": fairClaimed + `
-			given 1                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 1                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1
 			c locks                          -> fair ask 0 OLD next 2 n 1
 			answer held 2s
 			b unlocks                        -> fair release 1 3s next 2
@@ -641,11 +641,11 @@ func TestFairClaimScenes(t *testing.T) {
 			stall 1ms
 			subscribed                       -> fair ask 2 OLD 1002 3s
 			answer stands 2s
-			given 2                          -> c: granted until 1.981s; unsubscribe redisson_lock__channel:{stock}:u:2`,
+			given 2                          -> c: granted until 2.971s; unsubscribe redisson_lock__channel:{stock}:u:2`,
 		"the next waiter of the process goes before": fairClaimed + `
 			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
 			answer stands 2s                -> subscribe redisson_lock__channel:{stock}:u:2
-			given 2                          -> b: granted until 1.98s; unsubscribe redisson_lock__channel:{stock}:u:1
+			given 2                          -> b: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:1
 			b unlocks                        -> fair release 1 3s next 2
 			answer passed                    -> b ok: granted; c: granted until 2.97s; unsubscribe redisson_lock__channel:{stock}:u:2`,
 	})

@@ -24,7 +24,7 @@ func TestLineDoubtScenes(t *testing.T) {
 			answer given 0                   -> b ok: granted
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s
-			given 3                          -> c: granted until 4.23s`,
+			given 3                          -> c: granted until 5.22s`,
 		"the code of a place that was given up comes late": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
@@ -42,39 +42,72 @@ func TestLineDoubtScenes(t *testing.T) {
 			force u:7 7                      -> release 7 u:7
 			answer not-mine                  -> force ok: lost; acquire in line 2 3s n 1002`,
 		"a lock that was given and has vanished is asked for under a fresh owner id": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew 2 3s
-			answer not-mine                  -> b ends: lost
-			c locks                          -> acquire in line 3 3s n 1003`,
+			answer not-mine                  -> b ends: lost; release from line 2 n 1002
+			c locks
+			answer not-mine                  -> acquire in line 3 3s n 1003`,
 		"a lock that was granted to a place and has vanished, too": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			after 1s                         -> renew 2 3s; unsubscribe redisson_lock__channel:{stock}:wheellock:u
-			answer not-mine                  -> b ends: lost
-			c locks                          -> acquire 3 3s`,
+			answer not-mine                  -> b ends: lost; release from line 2 n 1002
+			c locks
+			answer not-mine                  -> acquire 3 3s`,
 		"a lock that was given over a later link is handed on": `
 			link-breaks` + claimed + `
 			c locks
-			given 2                          -> b: granted until 1.98s
-			b unlocks                        -> c: granted until 1.98s, handed on; b ok: granted`,
+			given 2                          -> b: granted until 2.97s
+			b unlocks                        -> c: granted until 2.97s, handed on; b ok: granted`,
 		"the longer the round trips, the more must be left of a lock that is given": claimed + `
-			rtt 40ms
-			stall 1659ms
-			given 2                          -> b: granted until 1.98s`,
+			rtt 100ms
+			stall 2169ms
+			given 2                          -> b: granted until 2.97s`,
 		"a lock of which too few round trips are left is asked for": claimed + `
-			rtt 40ms
-			stall 1660ms
+			rtt 100ms
+			stall 2170ms
 			given 2                          -> acquire in line 2 3s n 1002`,
-		"an engine that no release gives a lock is only woken, whatever its lease": `
+		"an answer without a place proves nothing, and the one before counts": claimed + `
+			stall 2s
+			told 0                           -> acquire in line 2 3s n 1002
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
+			stall 594ms
+			given 2                          -> b: granted until 2.97s`,
+		"a place is given for the longest lease that was asked for at it": `
+			codes
+			b locks watch 10m                -> acquire 1 10m0s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10m0s n 1002
+			answer joins 2s
+			c locks watch 3s
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			told 0                           -> acquire in line 2 3s n 1002
+			answer stands 2s
+			stall 2.899s
+			given 2                          -> c: granted until 9.9s
+			d locks watch 3s
+			c unlocks                        -> release 2`,
+		"of a long lease most must be left": `
+			codes
+			b locks watch 10m                -> acquire 1 10m0s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 10m0s n 1002
+			answer joins 2s
+			stall 2.9s
+			given 2                          -> acquire in line 2 10m0s n 1002`,
+		"an engine that no message proves a gift to is given the lock, and asks": `
 			b locks watch 3s                 -> acquire 1 3s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n -1`,
+			subscribed                       -> acquire in line 2 3s n 1
+			answer joins 2s
+			told -1                          -> acquire in line 2 3s n 1
+			answer 1                         -> b: granted until 2.97s`,
 		"who asks once beside a place is given nothing": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			c locks try
 			d locks
-			answer late                      -> acquire in line 2 3s n -1002
+			answer late                      -> acquire in line 2 3s n 1002
 			answer joins 2s                  -> c: taken for 2s
 			given 2                          -> acquire in line 2 3s n 1002`,
 	})

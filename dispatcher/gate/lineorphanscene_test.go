@@ -30,7 +30,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true`,
 		"also a code that is not enough": orphanedClaimed + `
-			stall 1.73s
+			stall 2.595s
 			given 3                          -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003`,
 		"a message while the lock is ours is for no orphan": orphaned + `
@@ -90,7 +90,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002`,
 		"a place is released for as long as it may stand": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
-			stall 62.039s
+			stall 70.199s
 			not-sent
 			after 20ms                       -> (0s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (17ms) release from line 2 n 1002
 			not-sent
@@ -99,7 +99,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			codes
 			b locks lease 300ms              -> acquire 1 300ms
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 300ms n -1002
+			subscribed                       -> acquire in line 2 300ms n 1002
 			lost
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release from line 2 n 1002

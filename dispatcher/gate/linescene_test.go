@@ -89,7 +89,7 @@ func TestLineScenes(t *testing.T) {
 			told 1 1
 			after 16ms                       -> acquire in line 2 3s n 1002`,
 		"a code beside other messages": claimed + `
-			told 1 0 1002                    -> b: granted until 1.98s`,
+			told 1 0 1002                    -> acquire in line 2 3s n 1002`,
 		"after many hints in vain each waits for longer": claimed + inVain(vainQuestions) + `
 			told 0
 			after 1ms                        -> acquire in line 2 3s n 1002
@@ -104,7 +104,7 @@ func TestLineScenes(t *testing.T) {
 			after 15ms
 			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a hint while the lock is ours is none": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			told 0
 			told 1`,
 		"an inbox that is refused": `
@@ -148,7 +148,7 @@ func TestLineScenes(t *testing.T) {
 			d locks
 			answer held 2s                   -> c: taken for 2s; acquire in line 4 3s n 1004
 			answer joins 2s
-			given 4                          -> d: granted until 1.98s`,
+			given 4                          -> d: granted until 2.97s`,
 		"who waits with a question from before the inbox was heard joins the line when that is refused": `
 			codes
 			b locks                          -> acquire 1 3s
@@ -166,40 +166,40 @@ func TestLineScenes(t *testing.T) {
 		"a link that works again after an outage": claimed + `
 			link-up                          -> acquire in line 2 3s n 1002
 			answer stands 2s
-			given 2                          -> b: granted until 1.98s`,
+			given 2                          -> b: granted until 2.97s`,
 		"an inbox that is heard again after a break": claimed + `
 			subscribed                       -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
 		"a lock that is freed while others stand in line is left to the first": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			after 17ms
-			after 1ms                        -> acquire in line 3 10s n -1003`,
+			after 1ms                        -> acquire in line 3 10s n 1003`,
 		"it is left to the first also by a caller that comes at once": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			c locks lease 10s
 			after 17ms
-			after 1ms                        -> acquire in line 3 10s n -1003`,
+			after 1ms                        -> acquire in line 3 10s n 1003`,
 		"it is left for four round trips, if these are longer": claimed + `
 			rtt 10ms
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
 			after 39ms
-			after 1ms                        -> acquire in line 3 10s n -1003`,
+			after 1ms                        -> acquire in line 3 10s n 1003`,
 		"a lock that was given away is asked for at once, at the end of the line": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks lease 10s
 			b unlocks                        -> release 2
-			answer given 0                   -> b ok: granted; acquire in line 3 10s n -1003
+			answer given 0                   -> b ok: granted; acquire in line 3 10s n 1003
 			answer joins 2s`,
 		"a turn ends when engines stand in line": claimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks
 			stall 11ms
 			b unlocks                        -> b ok: granted; confirm 2 3s

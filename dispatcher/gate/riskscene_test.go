@@ -106,14 +106,14 @@ func TestRiskScenes(t *testing.T) {
 			suspect                          -> renew 1 1ms
 			lost
 			after 1s                         -> (20ms) renew 1 1ms; (390ms) a ends: lost`},
-		{"what was given has two seconds, less than half of a lease", MutexKind, `
+		{"what was given has ten seconds, less than half of a lease", MutexKind, `
 			codes
-			a locks watch 10s                -> acquire 1 10s
+			a locks watch 30s                -> acquire 1 30s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1002
+			subscribed                       -> acquire in line 2 30s n 1002
 			answer joins 1s
-			given 2                          -> a: granted until 1.98s
-			after 50ms                       -> renew 2 10s
+			given 2                          -> a: granted until 9.9s
+			after 50ms                       -> renew 2 30s
 			not-sent                         -> a at risk: down`},
 		{"a fair lock", FairKind, `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1

@@ -36,7 +36,7 @@ const readerClaimed = `
 			codes
 			b locks                          -> acquire read 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 3s n -1002
+			subscribed                       -> acquire read 2 3s n 1002
 			answer joins 2s                  -> `
 
 // A reads. B wants to read, too, and stands in line behind a writer of another engine.
@@ -47,7 +47,7 @@ const readersClaimed = `
 			after 10ms
 			b locks                          -> acquire read 2 3s yields to others than 0
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
 			answer joins 2s                  -> `
 
 // A writer that is given the lock.
@@ -55,14 +55,14 @@ const readersClaimed = `
 func TestRWGiftScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
 		"a writer is given the lock by its code": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew write 2 3s
 			answer 1
 			b until                          -> 3.02s
 			b unlocks                        -> release write 2
 			answer given 0                   -> b ok: granted`,
 		"its code counts once": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			given 2
 			b unlocks                        -> release write 2
 			given 2
@@ -75,11 +75,11 @@ func TestRWGiftScenes(t *testing.T) {
 			given 2                          -> acquire write in line 2 3s n 1002`,
 		"readers behind a writer that was given the lock ask for it": writerClaimed + `
 			c locks
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> release write 2
-			answer given 0                   -> b ok: granted; acquire read 3 3s n -1003
+			answer given 0                   -> b ok: granted; acquire read 3 3s n 1003
 			answer joins 2s
-			told 0                           -> acquire read 3 3s n -1003
+			told 0                           -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.97s`,
 		"a writer that was given the lock reads, too": `
 			codes
@@ -87,8 +87,8 @@ func TestRWGiftScenes(t *testing.T) {
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed                       -> acquire write in line 2 3s n 1002
 			answer joins 2s
-			given 2                          -> b: granted until 1.98s
-			c locks owner 7                  -> c: granted until 1.98s, re-entered
+			given 2                          -> b: granted until 2.97s
+			c locks owner 7                  -> c: granted until 2.97s, re-entered
 			d locks
 			b unlocks                        -> downgrade 2 3s
 			answer 0                         -> b ok: granted; d: granted until 2.97s, handed on`,
@@ -96,22 +96,23 @@ func TestRWGiftScenes(t *testing.T) {
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			given 2
-			answer 1                         -> acquire read 3 3s n -1003
+			answer 1                         -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.97s`,
 		"a lock that was given and has vanished is asked for under a fresh owner id": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew write 2 3s
-			answer not-mine                  -> b ends: lost
-			c locks write                    -> acquire write in line 3 3s n 1003`,
+			answer not-mine                  -> b ends: lost; release write from line 2 n 1002
+			c locks write
+			answer not-mine                  -> acquire write in line 3 3s n 1003`,
 		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			c locks
 			b unlocks                        -> release write 2
 			answer waiting 0 2               -> b ok: granted
 			after 17ms
-			after 1ms                        -> acquire read 3 3s n -1003`,
+			after 1ms                        -> acquire read 3 3s n 1003`,
 		"a message on the channel has a lock that was given looked for": writerClaimed + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			message                          -> renew write 2 3s`,
 	})
 }
@@ -122,29 +123,29 @@ func TestRWLineScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
 		"readers are told, and come in together": readerClaimed + `
 			c locks
-			told 0                           -> acquire read 2 3s n -1002
+			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s; c: granted until 2.97s
 			d locks                          -> d: granted until 2.97s, handed on
 			told 0`,
 		"readers are given nothing": readerClaimed + `
-			given 2                          -> acquire read 2 3s n -1002
+			given 2                          -> acquire read 2 3s n 1002
 			answer stands 2s`,
 		"readers in line ask by themselves as seldom as others": readerClaimed + `
 			after 1566ms
-			after 2ms                        -> (1ms) acquire read 2 3s n -1002`,
+			after 2ms                        -> (1ms) acquire read 2 3s n 1002`,
 		"the first in line listens to the channel while an owner is no engine": readerClaimed + `
-			told 0                           -> acquire read 2 3s n -1002
+			told 0                           -> acquire read 2 3s n 1002
 			answer leads 2s                  -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 3s n -1002
+			subscribed                       -> acquire read 2 3s n 1002
 			answer leads 2s
-			message                          -> acquire read 2 3s n -1002
+			message                          -> acquire read 2 3s n 1002
 			answer stands 2s
 			after 1500ms                     -> (1s) unsubscribe redisson_rwlock:{stock}`,
 		"readers beside others of this process stand in line behind a writer": readersClaimed + `
 			after 200ms
-			told 0                           -> acquire read 3 3s n -1003
+			told 0                           -> acquire read 3 3s n 1003
 			answer stands 2s
-			told 0                           -> acquire read 3 3s n -1003
+			told 0                           -> acquire read 3 3s n 1003
 			answer 1                         -> b: granted until 3.18s
 			after 20ms
 			c locks                          -> confirm read 3 3s`,
@@ -160,7 +161,7 @@ func TestRWLineScenes(t *testing.T) {
 			a unlocks                        -> release read 1
 			answer given 0                   -> a ok: granted; acquire write in line 4 3s n 1004
 			answer joins 2s
-			given 4                          -> c: granted until 1.99s`,
+			given 4                          -> c: granted until 2.98s`,
 		"an Owner that reads passes those in line": `
 			codes
 			a locks owner 7                  -> acquire read 1 3s
@@ -168,10 +169,10 @@ func TestRWLineScenes(t *testing.T) {
 			after 10ms
 			b locks                          -> acquire read 2 3s yields to others than 0
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
 			answer joins 2s
 			c locks owner 7 lease 5s
-			told 0                           -> acquire read 3 5s yields to nobody n -1003
+			told 0                           -> acquire read 3 5s yields to nobody n 1003
 			answer 1                         -> c: granted until 2.98s; b: granted until 2.98s`,
 		"readers that have left the lock to listeners in vain leave it to those in line": `
 			codes
@@ -180,14 +181,14 @@ func TestRWLineScenes(t *testing.T) {
 			after 10ms
 			b locks                          -> acquire read 2 3s yields to others than 0
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n -1003
+			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 4 3s yields to others than 1 n -1004
+			subscribed                       -> acquire read 4 3s yields to others than 1 n 1004
 			answer held 2s
-			after 140ms                      -> acquire read 5 3s n -1005
+			after 140ms                      -> acquire read 5 3s n 1005
 			answer joins 2s
 			after 500ms
-			told 0                           -> acquire read 5 3s n -1005
+			told 0                           -> acquire read 5 3s n 1005
 			answer 1                         -> b: granted until 3.62s`,
 		"a confirmation that finds a writer in line, while this process has two leases": readersOfTwoLeases + `
 			after 10ms
@@ -241,42 +242,42 @@ func TestRWLineScenes(t *testing.T) {
 			subscribed                       -> confirm read 2 3s
 			answer waiting 0 1
 			a unlocks                        -> release read 1
-			answer 0                         -> a ok: granted; acquire read 3 3s yields to others than 0 n -1003
+			answer 0                         -> a ok: granted; acquire read 3 3s yields to others than 0 n 1003
 			answer joins 2s
 			b unlocks                        -> release read 2
-			answer given 0                   -> b ok: granted; acquire read 3 3s n -1003
+			answer given 0                   -> b ok: granted; acquire read 3 3s n 1003
 			answer stands 2s
-			told 0                           -> acquire read 3 3s n -1003
+			told 0                           -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.99s`,
 		"a reader at the head gives up, and a writer follows": readerClaimed + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
-			given 3                          -> c: granted until 1.98s`,
+			given 3                          -> c: granted until 2.97s`,
 		"a writer at the head gives up, and a reader follows": writerClaimed + `
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n -1003
+			answer not-mine                  -> acquire read 3 3s n 1003
 			answer joins 2s
-			told 0                           -> acquire read 3 3s n -1003
+			told 0                           -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.97s`,
 		"a writer at the head gives up, and another follows at its place": writerClaimed + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s
-			given 2                          -> c: granted until 1.98s`,
+			given 2                          -> c: granted until 2.97s`,
 		"a writer gives up while its question is on its way, and a reader follows": writerClaimed + `
 			c locks
 			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			answer stands 2s                 -> release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n -1003`,
+			answer not-mine                  -> acquire read 3 3s n 1003`,
 		"a writer that is granted when it has given up, and a reader follows": writerClaimed + `
 			c locks
 			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			answer 1                         -> release write 2
-			answer given 0                   -> acquire read 3 3s n -1003`,
+			answer given 0                   -> acquire read 3 3s n 1003`,
 		"who asks once beside a place is told at once": writerClaimed + `
 			c locks try                      -> c: taken for 2s
 			d locks try write                -> d: taken for 2s`,
@@ -285,9 +286,9 @@ func TestRWLineScenes(t *testing.T) {
 			answer not-mine
 			c locks try write                -> acquire write 3 3s
 			d locks
-			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n -1004`,
+			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n 1004`,
 		"a message when nobody waits": readerClaimed + `
-			told 0                           -> acquire read 2 3s n -1002
+			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			told 0
 			b unlocks                        -> release read 2
@@ -298,12 +299,12 @@ func TestRWLineScenes(t *testing.T) {
 			idle                             -> true`,
 		"a message while a writer of this process holds is for later": writerClaimed + `
 			c locks
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			told 0
 			b unlocks                        -> release write 2
 			answer waiting 0 1               -> b ok: granted
 			after 17ms
-			after 1ms                        -> acquire read 3 3s n -1003`,
+			after 1ms                        -> acquire read 3 3s n 1003`,
 		"an inbox that is refused to readers": `
 			codes
 			a locks                          -> acquire read 1 3s
@@ -330,12 +331,12 @@ func TestRWLineScenes(t *testing.T) {
 			answer 1                         -> force ok: granted; acquire write in line 3 3s n 1003`,
 		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
 			force u:2 2                      -> release read from line 2 u:2 n 1002
-			answer not-mine                  -> force ok: lost; acquire read 3 3s n -1003`,
+			answer not-mine                  -> force ok: lost; acquire read 3 3s n 1003`,
 		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
 			force u:2 2                      -> release read 2 u:2
 			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
 			answer stands 2s
-			given 2                          -> b: granted until 1.98s`,
+			given 2                          -> b: granted until 2.97s`,
 	})
 }
 
@@ -351,18 +352,18 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			given 2
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
-			given 3                          -> b: granted until 2s
+			given 3                          -> b: granted until 2.99s
 			b unlocks                        -> release write 3
 			answer 0                         -> b ok: granted
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerClaimed + `
-			told 0                           -> acquire read 2 3s n -1002
+			told 0                           -> acquire read 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire read 2 3s n -1002
+			after 20ms                       -> (17ms) acquire read 2 3s n 1002
 			answer stands 2s                 -> release read from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n -1003
+			answer not-mine                  -> acquire read 3 3s n 1003
 			answer 1                         -> b: granted until 2.99s
 			b unlocks                        -> release read 3
 			answer 0                         -> b ok: granted
@@ -386,10 +387,10 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.987s
 			b unlocks                        -> release write from line 2 n 1002
 			answer 0                         -> b ok: granted
-			c locks                          -> acquire read 3 3s n -1003
+			c locks                          -> acquire read 3 3s n 1003
 			answer joins 2s
 			told 0                           -> release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n -1003
+			answer not-mine                  -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.99s
 			c unlocks                        -> release read 3
 			answer 0                         -> c ok: granted
@@ -397,9 +398,9 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true`,
 		"readers that are granted after a question without an answer": readerClaimed + `
-			told 0                           -> acquire read 2 3s n -1002
+			told 0                           -> acquire read 2 3s n 1002
 			lost
-			after 20ms                       -> (17ms) acquire read 2 3s n -1002
+			after 20ms                       -> (17ms) acquire read 2 3s n 1002
 			answer 1                         -> b: granted until 2.987s
 			b unlocks                        -> release read from line 2 n 1002
 			answer 0                         -> b ok: granted
@@ -407,9 +408,9 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true`,
 		"a message while others read is for an orphan, too": readersClaimed + `
-			told 0                           -> acquire read 3 3s yields to others than 0 n -1003
+			told 0                           -> acquire read 3 3s yields to others than 0 n 1003
 			lost
-			after 20ms                       -> (18ms) acquire read 3 3s yields to others than 0 n -1003
+			after 20ms                       -> (18ms) acquire read 3 3s yields to others than 0 n 1003
 			answer 1                         -> b: granted until 2.998s
 			b unlocks                        -> release read from line 3 n 1003
 			answer 0                         -> b ok: granted
@@ -424,23 +425,23 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			c locks
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n -1003
+			answer not-mine                  -> acquire read 3 3s n 1003
 			answer joins 2s
 			given 2                          -> release write from line 2 n 1002
-			answer 0                         -> acquire read 3 3s n -1003
+			answer 0                         -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.99s`,
 		"a reader that gave up before the answer, and a writer that follows": `
 			codes
 			b locks                          -> acquire read 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 3s n -1002
+			subscribed                       -> acquire read 2 3s n 1002
 			lost
 			c locks write
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release read from line 2 n 1002
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
-			given 3                          -> c: granted until 2s`,
+			given 3                          -> c: granted until 2.99s`,
 		"an owner id that was never in line is released without a code": `
 			codes
 			b locks write                    -> acquire write 1 3s
@@ -486,7 +487,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			idle                             -> true`,
 		"a place is released for as long as it may stand": readerClaimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
-			stall 62.039s
+			stall 70.199s
 			not-sent
 			after 20ms                       -> (0s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (17ms) release read from line 2 n 1002
 			not-sent

@@ -10,8 +10,8 @@ func TestRWQuestionScenes(t *testing.T) {
 			b locks lease 500ms
 			c locks
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 500ms n -1
-			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 0 n -1`,
+			subscribed                       -> acquire read 2 500ms n 1
+			answer 1                         -> a: granted until 295ms; b: granted until 495ms; acquire read 3 1s yields to others than 0 n 1`,
 		"its release is repeated for as long as the longest lease may stand": `
 			a locks lease 300ms              -> acquire read 1 300ms
 			b locks lease 5s
@@ -49,11 +49,11 @@ func TestRWQuestionScenes(t *testing.T) {
 			after 20ms
 			b locks                          -> acquire read 2 1s yields to others than 0
 			answer held 900ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s yields to others than 0 n -1
+			subscribed                       -> acquire read 3 1s yields to others than 0 n 1
 			answer leads 900ms               -> subscribe redisson_rwlock:{stock}
 			a unlocks                        -> release read 1
 			answer 0                         -> a ok: granted
-			after 2ms                        -> acquire read 3 1s n -1`,
+			after 2ms                        -> acquire read 3 1s n 1`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost
@@ -70,9 +70,9 @@ func TestRWQuestionScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (17ms) acquire read 2 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s n -1
+			subscribed                       -> acquire read 3 1s n 1
 			again LOADING
-			after 20ms                       -> (18ms) acquire read 4 1s n -1`,
+			after 20ms                       -> (18ms) acquire read 4 1s n 1`,
 		"a confirmation begins pauses anew": readersOfTwoTurns + `
 			after 314ms                      -> (313ms) renew read 1 1s
 			answer fault 1
@@ -100,9 +100,9 @@ func TestRWQuestionScenes(t *testing.T) {
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n 1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			c locks write

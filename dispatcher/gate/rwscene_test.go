@@ -48,9 +48,9 @@ func TestRWScenes(t *testing.T) {
 			after 10ms
 			b locks                          -> acquire read 2 1s yields to others than 0
 			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s yields to others than 0 n -1
+			subscribed                       -> acquire read 3 1s yields to others than 0 n 1
 			answer held 984ms                -> subscribe redisson_rwlock:{stock}
-			after 140ms                      -> acquire read 4 1s n -1
+			after 140ms                      -> acquire read 4 1s n 1
 			answer 1                         -> b: granted until 1.14s
 			after 30ms
 			c locks                          -> confirm read 4 1s
@@ -277,25 +277,25 @@ func TestRWScenes(t *testing.T) {
 		"messages": `
 			a locks                          -> acquire read 1 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n -1
+			subscribed                       -> acquire read 2 1s n 1
 			answer joins-first 1s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n -1
+			subscribed                       -> acquire read 2 1s n 1
 			answer leads 1s
-			message                          -> acquire read 2 1s n -1
+			message                          -> acquire read 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			message                          -> renew read 2 1s
 			answer 1
 			b locks write
 			a unlocks                        -> release read 2
-			answer 1                         -> a ok: granted; acquire write in line 3 1s n -1
+			answer 1                         -> a ok: granted; acquire write in line 3 1s n 1
 			message
-			answer leads 1s                  -> acquire write in line 3 1s n -1
+			answer leads 1s                  -> acquire write in line 3 1s n 1
 			answer 1                         -> b: granted until 990ms
 			c locks
 			b unlocks                        -> release write 3
 			message
 			answer 2                         -> b ok: granted
-			after 2ms                        -> acquire read 4 1s n -1
+			after 2ms                        -> acquire read 4 1s n 1
 			answer 1                         -> c: granted until 992ms
 			c unlocks                        -> release read 4
 			answer 0                         -> c ok: granted
@@ -326,7 +326,7 @@ func TestRWScenes(t *testing.T) {
 			after 20ms                       -> (17ms) release read 1
 			answer not-mine                  -> acquire write 2 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 3 1s n -1
+			subscribed                       -> acquire write in line 3 1s n 1
 			answer 1                         -> b: granted until 1.01s
 			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u`,
 		"pauses grow, and what is answered begins anew": `
@@ -428,7 +428,7 @@ func TestRWScenes(t *testing.T) {
 		"a closed engine whose question is on its way": `
 			a locks                          -> acquire read 1 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n -1
+			subscribed                       -> acquire read 2 1s n 1
 			close                            -> a: closed
 			answer 1                         -> release read 2
 			answer 0
@@ -499,9 +499,9 @@ func TestRWScenes(t *testing.T) {
 		"a try is told what was heard of others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 700ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n 1
 			answer joins-first 600ms         -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n -1
+			subscribed                       -> acquire write in line 2 1s n 1
 			answer leads 600ms
 			after 100ms
 			b locks try write                -> b: taken for 500ms
@@ -776,28 +776,28 @@ func TestRWScenes(t *testing.T) {
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire read 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n -1
+			subscribed                       -> acquire read 2 1s n 1
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n -1
+			subscribed                       -> acquire read 2 1s n 1
 			answer leads 5s
-			message                          -> acquire read 2 1s n -1
+			message                          -> acquire read 2 1s n 1
 			answer leads 5s
 			in-vain 7 leads 5s
-			message                          -> acquire read 2 1s n -1
+			message                          -> acquire read 2 1s n 1
 			answer leads 5s
 			message
 			message
 			message
 			message
-			after 1ms                        -> acquire read 2 1s n -1
+			after 1ms                        -> acquire read 2 1s n 1
 			answer 1                         -> a: granted until 991ms
 			a unlocks                        -> release read 2
 			answer 1                         -> a ok: granted
-			b locks                          -> acquire read 3 1s n -1
+			b locks                          -> acquire read 3 1s n 1
 			answer leads 5s
-			message                          -> acquire read 3 1s n -1
+			message                          -> acquire read 3 1s n 1
 			message
-			answer leads 5s                  -> acquire read 3 1s n -1`,
+			answer leads 5s                  -> acquire read 3 1s n 1`,
 		"a writer's Owner comes in with it": `
 			a locks write                    -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -899,7 +899,7 @@ func TestRWScenes(t *testing.T) {
 			b locks owner 7                  -> acquire read 2 1s yields to others than 0
 			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
 			c locks owner 8 lease 3s
-			subscribed                       -> acquire read 3 3s yields to nobody n -1`,
+			subscribed                       -> acquire read 3 3s yields to nobody n 1`,
 		"an Owner that reads comes before who waits": `
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -406,7 +406,11 @@ func (s *scene) event(words []string) {
 	case "codes": // can give locks, for leases are longer than what is given
 		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
 	case "given": // to this owner number, or by this claim of a fair lock, as a message says
-		s.told(1000 + s.number(rest[0]))
+		code := 1000 + s.number(rest[0])
+		if s.entry.Kind != FairKind {
+			code = -code
+		}
+		s.told(code)
 	case "told": // these numbers, in the inbox
 		s.told(s.numbers(rest)...)
 	case "redisson": // is woken by a message

@@ -15,7 +15,7 @@ const simpleLine = `
 func TestSimpleScenes(t *testing.T) {
 	playScenes(t, SimpleKind, map[string]string{
 		"it is given by a message, and its release says how long the turn is": simpleLine + `
-			given 2                          -> b: granted until 1.98s
+			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> release simple 2 turn 830ms
 			answer 0                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u
