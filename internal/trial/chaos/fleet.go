@@ -19,8 +19,9 @@ import (
 
 const (
 	spared = 3
-	// giftTime is how long a lock is given for to an engine that is dead by then, or stands still (GIFT in scripts/line.lua).
-	giftTime = 2 * time.Second
+	// fleetLease is the shortest lease of which engines believe a message that they were given it. A lock is given for no longer to an engine that
+	// is dead by then, or stands still.
+	fleetLease = 2 * time.Second
 	// lineTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
 	lineTime = time.Minute
 	// promptly is how long a name in a fleet may be free beyond what strikes cost.
@@ -112,7 +113,7 @@ func (s *strike) mayKeep(which func(place) bool) {
 	s.costs = make(map[string]time.Duration)
 	for _, p := range s.places {
 		if which(p) {
-			s.costs[p.Name] = giftTime
+			s.costs[p.Name] = fleetLease
 		}
 	}
 }

@@ -85,7 +85,7 @@ func plans(whole time.Duration) []plan {
 	fleet := func(p *plan) {
 		p.kinds, p.each, p.clients, p.workers, p.fleet = lineKind, 1, 24, len(lineKind), true
 		p.habits = habits{CtxEnd: 20, CtxEndIn: 40 * time.Millisecond, Middle: 1000, MiddleHold: 5 * time.Millisecond}
-		p.lease, p.hits, p.recovery = giftTime, 1, time.Second // nobody is given a lock for a shorter lease
+		p.lease, p.hits, p.recovery = fleetLease, 1, time.Second
 		if isShort(whole) {
 			p.clients = 12 // the start of one costs as much as all of its calls
 		}

@@ -35,7 +35,7 @@ var phases = []struct {
 	{"a confirmation in vain that is repeated at once", "hot locks"},
 	{"an acquire that ignores that its TTL was refused", "refused"},
 	{"bytes of a server that are not looked at", "foreign"},
-	{"a lock that is given to a dead engine for two seconds", "fleet"},
+	{"a lock that is given to a dead engine for its whole time", "fleet"},
 	{"a line whose places all are the first", "fleet"},
 	{"a release that gives the lock and wakes everybody in line", "fleet"},
 	{"a place in a line that lasts for ever", "fleet"},

@@ -128,7 +128,7 @@ func (s *state) line() fields {
 	for _, p := range s.inLine(0) {
 		for _, e := range s.engines {
 			if n, mine := e.numberOf(p.owner); mine {
-				place := fields{"id": e.id(n), "code": nobody, "told": p.told}
+				place := fields{"id": e.id(n), "code": nobody}
 				if p.code != "1" {
 					place["code"] = e.id(n)
 				}
@@ -189,7 +189,7 @@ func (e *engine) wish(c *gate.Command) variant {
 	switch {
 	case e.outside || c.Op != gate.AcquireInLine && c.Op != gate.ReleaseFromLine:
 		return unit("Outside")
-	case c.Op == gate.AcquireInLine && c.Args.Place().Code < 0:
+	case c.Op == gate.AcquireInLine && c.Args.Place().Code == 1:
 		return unit("Woken")
 	}
 	return unit("Given")

@@ -228,8 +228,8 @@ func (h *hasher) code(code uint64) {
 // that differ only in when they were reached. Those clocks show more than firstHour when a world begins, and no number that
 // is not one of their times is as large, but for Never.
 func (h *hasher) time(n int64) {
-	if isCode(uint64(n)) {
-		h.code(uint64(n))
+	if code := uint64(max(n, -n)); isCode(code) {
+		h.code(code)
 		return
 	}
 	if n >= int64(firstHour) && n < int64(firstHour)*int64(maxEngines)*2 {

@@ -18,19 +18,17 @@ func (s *state) lined() bool {
 	return s.w.Kind == gate.MutexKind || s.w.Kind == gate.FencedKind || s.w.Kind == gate.RWKind || s.w.Kind == gate.SimpleKind
 }
 
-// place is a place in a line: whose, and by which code it is given the lock; 1: it is only told; 0: so it is, and wants to read.
+// place is a place in a line: whose, and by which code it is told that it was given the lock; 1: by none; 0: by none, and it wants to read.
 type place struct {
 	owner string
 	code  string
-	told  bool // it was told of a free lock, and goes to the end if it is the first when the lock is free again
 }
 
 // inLine is the line for a name.
 func (s *state) inLine(name int) (places []place) {
-	line := s.do("ZRANGE", scripts.LineKey(nameOf(name)), "0", "-1", "WITHSCORES").Array
-	for i := 0; i < len(line); i += 2 {
-		if owner, code, ok := strings.Cut(line[i].Str, " "); ok {
-			places = append(places, place{owner, code, strings.HasSuffix(line[i+1].Str, ".5")})
+	for _, member := range s.do("ZRANGE", scripts.LineKey(nameOf(name)), "0", "-1").Array {
+		if owner, code, ok := strings.Cut(member.Str, " "); ok {
+			places = append(places, place{owner, code})
 		}
 	}
 	return places
@@ -56,6 +54,13 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 		return
 	}
 	for name := range s.w.Names {
+		owners := make(map[string]bool)
+		for _, p := range s.inLine(name) {
+			if owners[p.owner] {
+				s.violate("one-place-each", "%v of %s leaves two places of %s in line: %v", f.Op, nameOf(name), p.owner, s.inLine(name))
+			}
+			owners[p.owner] = true
+		}
 		if line := scripts.LineKey(nameOf(name)); s.refusing == faults && s.do("PTTL", line).Int == -1 {
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
@@ -73,9 +78,6 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 		}
 		if len(was.line) > 0 && was.line[0].owner == f.field(s) {
 			was.line = was.line[1:]
-		}
-		if len(was.line) > 0 && was.line[0].told && !slices.Contains(s.inLine(i), was.line[0]) {
-			was.line = append(was.line[1:], was.line[0])
 		}
 		first := slices.IndexFunc(was.line, func(p place) bool { return p.owner != f.field(s) && s.hears(p, i) })
 		reads := first >= 0
@@ -112,10 +114,16 @@ func (f *flight) field(s *state) string {
 // publishedCodes notes the codes that scripts publish.
 func (s *state) publishedCodes(said []message) {
 	for _, m := range said {
-		if n, err := strconv.ParseUint(m.text, 10, 64); err == nil && isCode(n) {
+		if n, is := saidCode(m); is {
 			s.gave[n]++
 		}
 	}
+}
+
+// saidCode is the code in a message: of a claim, or behind a - of a place.
+func saidCode(m message) (code uint64, is bool) {
+	code, err := strconv.ParseUint(strings.TrimPrefix(m.text, "-"), 10, 64)
+	return code, err == nil && isCode(code)
 }
 
 // checkGiven: a code by which an engine takes a lock was published once. A failover may bring the place back, with its code.
@@ -124,7 +132,7 @@ func (s *state) checkGiven(e *engine, news []message, granted int) {
 		return
 	}
 	for _, m := range news {
-		if n, err := strconv.ParseUint(m.text, 10, 64); err == nil && isCode(n) && s.gave[n] > 1 {
+		if n, is := saidCode(m); is && s.gave[n] > 1 {
 			if by, _ := ownerOfCode(n); by == e.number {
 				s.violate("a-code-counts-once", "%v takes %s by code %d, which was published %d times", e, m.channel, n, s.gave[n])
 			}

@@ -128,13 +128,13 @@ var bugs = []Bug{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was given that counts from when it is heard of", []edit{
-		{"dispatcher/gate/claim.go", "Lease: giftTime, Sent: c.sent, Epoch", "Lease: giftTime, Sent: now, Epoch"},
+		{"dispatcher/gate/claim.go", "Lease: c.gift, Sent: c.sent, Epoch", "Lease: c.gift, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a code whatever it says", []edit{
 		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
 	}},
-	{"a lock that is given for less than two seconds", []edit{
-		{"scripts/line.lua", "bound(lock, GIFT, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},
+	{"a lock that is given for less than its place says", []edit{
+		{"scripts/line.lua", "bound(lock, lease, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},
 	}},
 	{"a place that a forced release does not end", []edit{
 		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
@@ -170,25 +170,25 @@ var bugs = []Bug{
 		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
 		{"dispatcher/gate/line.go", "	if c.id == asked.ID {\n		c.code = 0\n	}\n", ""},
 	}},
-	{"a place that the acquire of a waiter that is only woken leaves", []edit{
-		{"scripts/line.lua", "string.gsub(code, '-', '')", "code"},
+	{"a second place of an engine when its first waiter believes no message", []edit{
+		{"dispatcher/gate/asking.go", "		code = l.cfg.placeCode(g.ID)\n", "		if code = l.cfg.placeCode(g.ID); !l.contest.queue.head.acceptsGift() {\n			code = noCode\n		}\n"},
 	}},
 	{"a line without an end", []edit{
 		{"scripts/line.lua", "		if not since then -- before the place is removed", "		if false then -- before the place is removed"},
 		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{
-		{"scripts/line.lua", "if give(lock, line, rotate(line, place), how, channel) then", "if give(lock, line, call('ZRANGE', line, 1, 1)[1] or place, how, channel) then"},
+		{"scripts/line.lua", "local place, at = first(line)\n		if not place then return false end", "local two = call('ZRANGE', line, 0, 1, 'WITHSCORES')\n		local place, at = two[3] or two[1], two[4] or two[2]\n		if not place then return false end"},
 	}},
 	{"a lock that is given to a dead engine", []edit{
-		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
+		{"scripts/line.lua", "if out and heard > 0 and put(", "if out and owner and put("},
 	}},
-	{"a lock that is given to a dead engine for two seconds", []edit{
-		{"scripts/line.lua", "local lives = heard > 0", "local lives = owner"},
-		{"scripts/line.lua", "			if publishCode(how, inbox, code) then return true end\n", "			if publishCode(how, inbox, code) or true then return true end\n"},
+	{"a lock that is given to a dead engine for its whole time", []edit{
+		{"scripts/line.lua", "if out and heard > 0 and put(", "if out and owner and put("},
+		{"scripts/line.lua", "if proves and publishCode(how, inbox, '-' .. code) or", "if proves and (publishCode(how, inbox, '-' .. code) or true) or"},
 	}},
 	{"a line whose places all are the first", []edit{
-		{"scripts/line.lua", "math.floor(math.max(tonumber(at or 0), 0)) + 1), place", "1), place"},
+		{"scripts/line.lua", "math.floor(math.max(tonumber(at or 0), 0)) + 1, lease)", "1, lease)"},
 	}},
 	{"a place in a line that lasts for ever", []edit{
 		{"scripts/line.lua", "	if call('PEXPIRE', line, STANDS) ~= 1 then\n		if not found", "	if false then\n		if not found"},
