@@ -35,7 +35,8 @@ var exactly = map[string]exact{
 
 	"read": {1, "", 1}, "read beside another": {1, "", 1}, "read again": {1, "", 1}, "read again without its key": {1, "", 1},
 	"read in line": {1, "", 1}, "write in line": {1, "", 1}, "write": {1, "", 1}, "write again": {1, "", 1}, "renew a reader": {1, "", 1}, "confirm a reader without its key": {1, "", 1}, "release the last reader to the line": {1, "0", -1}, "release a writer to the line": {1, "1", -1},
-	"release the last reader": {1, "0", -1}, "release a reader beside another": {0, "", -1}, "release a reader beside a dead one": {1, "0", -1},
+	"release a writer to the readers in line": {1, "1", -1},
+	"release the last reader":                 {1, "0", -1}, "release a reader beside another": {0, "", -1}, "release a reader beside a dead one": {1, "0", -1},
 	"release a writer": {1, "1", -1}, "release a writer that reads": {1, "1", -1}, "downgrade": {1, "1", 0}, "downgrade a writer that reads": {1, "1", 0}, "downgrade again": {0, "", 0},
 
 	"ask for a free fair lock": {1, "", 1}, "ask for it again": {1, "", 1}, "ask when it is our turn": {1, "", 1},

@@ -69,9 +69,9 @@ local function read(place, channel)
 	if engine then return engine .. ':' .. number, code, channel .. ':wheellock:' .. engine end
 end
 
--- gone removes the first place, of a dead engine, and returns the next one, or nil.
+-- gone removes the first place, of a dead engine, and returns the next one and its score, or nil.
 local function gone(line, place)
-	return call('ZREM', line, place) == 1 and first(line)
+	if call('ZREM', line, place) == 1 then return first(line) end
 end
 
 -- overtake removes the places before this one that belong to dead engines or to the same engine, up to the first that does not. It returns the
@@ -95,7 +95,8 @@ local function score(line, place, number, lease)
 	return type(call('ZADD', line, string.format('%.17g', number + math.min(lease, GIFT) / UNIT), place)) == 'number'
 end
 
--- join puts a place at the end of the line, with a lease of which the line of a semaphore needs none. It reports whether the place stands, and whether it is the only one.
+-- join puts a place at the end of the line, with a lease in ms, or 0 in the line of a semaphore. It reports whether the place stands, and whether
+-- it is the only one.
 local function join(line, place, lease)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
 	local at = last[3] == SINCE and last[2] or last[1] ~= SINCE and (last[4] or last[2])
@@ -179,31 +180,29 @@ local function withdraw(lock, owner)
 	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
 end
 
--- give gives a free lock to the first place that has a living engine, and reports whether it has. Without a subscriber at this node no lock
--- is given: the engine may listen at another node of the cluster, so it is told to ask. Without the right to PUBSUB the first is told, and
--- goes to the end.
-local function give(lock, line, how, channel)
+-- give gives a free lock to the first place, from this one on, that has a living engine, and answers the place's code; nil: the lock is free.
+-- Without a subscriber at this node no lock is given: the engine may listen at another node of the cluster, so it is told to ask. Without the
+-- right to PUBSUB the first that hears it is told to ask, and goes to the end.
+local function give(lock, line, place, at, how, channel)
 	for _ = 1, DEAD do
-		local place, at = first(line)
-		if not place then return false end
+		if not place then return nil end
 		local owner, code, inbox = read(place, channel)
 		local heard, unsure = 0, false
 		if owner then heard, unsure = listeners(how, inbox) end
 		local lease = at % 1 == 0 and EARLIER or at % 1 * UNIT
 		local out = call('ZREM', line, place) == 1 -- first, so that no code is published twice
 		if out and heard > 0 and put(lock, owner, code, string.format('%.0f', lease)) then
-			local proves = code ~= READER and code ~= WOKEN
-			if proves and publishCode(how, inbox, '-' .. code) or not proves and publish(how, inbox, FREE) > 0 then
+			if publishCode(how, inbox, (code == READER or code == WOKEN) and FREE or '-' .. code) then
 				if code == READER then tellReaders(line, 0, how, channel, FREE) end
-				return true
+				return code
 			end
 			withdraw(lock, owner)
 		end
-		if owner then publish(how, inbox, FREE) end
-		if heard == 0 and unsure then join(line, place, lease) end
-		if heard > 0 or unsure or not out then return false end
+		unsure = owner and publish(how, inbox, FREE) ~= 0 and unsure
+		if heard == 0 and unsure then join(line, place, lease) end -- unchecked: without it the engine gets a place when it asks
+		if heard > 0 or unsure or not out then return nil end
+		place, at = first(line)
 	end
-	return false
 end
 
 -- moment returns the server's time in milliseconds, or nil if this user may not ask for it. It raises no error: the lock has lost its owner,
@@ -230,8 +229,8 @@ end
 -- Without the right to TIME each release frees the lock.
 local function handOver(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
-	local place = first(line)
-	if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end
+	local place, at = first(line)
+	if place and string.find(place, left .. ' ', 1, true) == 1 then place, at = gone(line, place) end
 	if not place then return publish(free, channel, message) end
 	local now, since = moment(), tonumber(call('ZSCORE', line, SINCE))
 	local lasts = not now and LONG or since and now - since + BEHIND or 0 -- below 0 if the clock was put back
@@ -244,7 +243,9 @@ local function handOver(lock, line, how, channel, left, message, turn)
 		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
-		if give(lock, line, how, channel) then return GIVEN end
+		local code = give(lock, line, place, at, how, channel)
+		if code == READER then publish(free, channel, message) end -- readers of Redisson may read, too
+		if code then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
 	elseif standing ~= 1 then -- refused: the hash slot is leaving this node, and the lock is taken at the other from now on
 		tell(line, place, how, channel, FREE)

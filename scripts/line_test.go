@@ -10,11 +10,14 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Engines of the tests, which give locks to the line, and the code of each place.
+// Engines of the tests, which give locks to the line; the code of each place, and what an engine hears whose place with it was given the
+// lock; and the code of places to which no message proves anything.
 const (
 	ann, bob, cid = "aaaaaaaa-0000-8000-8000-00000000000a", "bbbbbbbb-0000-8000-8000-00000000000b", "cccccccc-0000-8000-8000-00000000000c"
 	old           = "dddddddd-0000-4000-8000-00000000000d" // of Redisson, or of an earlier version
 	secret        = 77
+	proof         = "-77"
+	woken         = 1
 )
 
 var (
@@ -25,7 +28,12 @@ var (
 // asks asks for the lock, in line.
 func (b *box) asks(engine string, number, code int) scripts.Reply {
 	b.Helper()
-	return scripts.Reply(number64(b, b.eval(scripts.AcquireInLine, lineNames, 0, 64, 0, "PUBLISH", fmt.Sprint(engine, ":", number), 30_000, code)))
+	return b.asksFor(30*time.Second, engine, number, code)
+}
+
+func (b *box) asksFor(lease time.Duration, engine string, number, code int) scripts.Reply {
+	b.Helper()
+	return scripts.Reply(number64(b, b.eval(scripts.AcquireInLine, lineNames, 0, 64, 0, "PUBLISH", fmt.Sprint(engine, ":", number), lease, code)))
 }
 
 func number64(b *box, answer string) int64 { return number(b, answer) }
@@ -93,9 +101,9 @@ func TestLine(t *testing.T) {
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, bob+":1=1")
-			b.lasts(one, 2*time.Second)
+			b.lasts(one, 10*time.Second)
 			b.wantLine(place(cid, 1))
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), first), "77", "the first")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), first), proof, "the first")
 			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), second), "", "the second")
 			b.want(b.said(channel, all), "", "the channel")
 			b.want(b.frees(ann+":1"), "-1", "the release, again")
@@ -116,7 +124,7 @@ func TestLine(t *testing.T) {
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, cid+":1=1")
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), proof, "the inbox")
 			b.wantLine()
 		})
 		t.Run("a line whose last place was given the lock ends, also if nobody looks at it again", func(t *testing.T) {
@@ -134,49 +142,60 @@ func TestLine(t *testing.T) {
 			b.want(b.said(channel, heard), "0", "the channel")
 			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
 		})
-		t.Run("who is only woken is told, and stands", func(t *testing.T) {
+		t.Run("an engine that believes no message is given the lock, too: it is told to ask, and finds that it has it", func(t *testing.T) {
 			b := held(t, ann+":1")
-			heard, second := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
-			b.asks(bob, 1, -secret)
-			b.asks(cid, 1, secret)
-			b.want(b.frees(ann+":1"), waiting(0, 2), "the release")
-			b.want(b.must("EXISTS", one), "0", "EXISTS")
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "0", "the inbox")
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), second), "", "the second")
-			if got := b.asks(bob, 1, -secret); got != 1 {
-				t.Errorf("the woken is answered %d", got)
-			}
-			b.wantLine(place(cid, 1))
-		})
-		t.Run("who was told and has not come goes to the end", func(t *testing.T) {
-			b := held(t, ann+":1")
-			inboxes := []string{scripts.Inbox(scripts.LockChannel(one), bob), scripts.Inbox(scripts.LockChannel(one), cid)}
-			heard := []<-chan string{b.listen(inboxes[0]), b.listen(inboxes[1])}
-			b.asks(bob, 1, -secret)
-			b.asks(cid, 1, -secret)
-			for n, want := range [][]string{{"0", ""}, {"", "0"}, {"", "0"}, {"0", ""}, {"0", ""}} {
-				b.must("HSET", one, ann+":1", "1")
-				b.want(b.frees(ann+":1"), waiting(0, 2), "the release ", n)
-				for i, inbox := range inboxes {
-					b.want(b.said(inbox, heard[i]), want[i], "release ", n, ": ", inbox)
-				}
-			}
-		})
-		t.Run("a woken place of the dead is taken out", func(t *testing.T) {
-			b := held(t, ann+":1")
-			b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
-			b.asks(bob, 1, -secret)
+			heard, second, all := b.listen(scripts.Inbox(channel, bob)), b.listen(scripts.Inbox(channel, cid)), b.listen(channel)
+			b.asksFor(5*time.Second, bob, 1, woken)
 			b.asks(cid, 1, secret)
 			b.want(b.frees(ann+":1"), given, "the release")
-		})
-		t.Run("a grant takes both places of an owner", func(t *testing.T) {
-			b := held(t, ann+":1")
-			b.asks(bob, 1, secret)
-			b.asks(bob, 1, -secret)
-			b.must("DEL", one)
-			b.asks(bob, 1, -secret)
-			b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
 			b.stands(one, bob+":1=1")
+			b.lasts(one, 5*time.Second)
+			b.want(b.said(scripts.Inbox(channel, bob), heard), "0", "the inbox")
+			b.want(b.said(scripts.Inbox(channel, cid), second), "", "the second")
+			b.want(b.said(channel, all), "", "the channel")
+			b.wantLine(place(cid, 1))
+			if got := b.asksFor(7*time.Second, bob, 1, woken); got != 1 {
+				t.Errorf("asked again it is answered %d", got)
+			}
+			b.lasts(one, 7*time.Second)
+			b.wantLine(place(cid, 1))
+		})
+		t.Run("an engine that stands still is given the lock once, and then it is the next one's turn", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.listen(scripts.Inbox(channel, bob))
+			heard := b.listen(scripts.Inbox(channel, cid))
+			b.asks(bob, 1, woken)
+			b.asks(cid, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.must("DEL", one) // bob has not come
+			standing(ann+":2", "1")(b)
+			b.want(b.frees(ann+":2"), given, "the next release")
+			b.stands(one, cid+":1=1")
+			b.want(b.said(scripts.Inbox(channel, cid), heard), proof, "the inbox")
+		})
+		t.Run("an owner has one place, however often it asks", func(t *testing.T) {
+			for _, code := range []int{secret, woken} {
+				b := held(t, ann+":1")
+				b.asksFor(300*time.Millisecond, bob, 1, code)
+				b.asks(bob, 1, code)
+				b.asks(bob, 1, code)
+				b.wantLine(fmt.Sprint(bob, ":1 ", code))
+				b.must("DEL", one)
+				b.asks(bob, 1, code)
+				b.want(b.must("EXISTS", lineNames[1]), "0", "EXISTS of the line")
+				b.stands(one, bob+":1=1")
+			}
+		})
+		t.Run("a place whose lease grows keeps its position, and none comes before it", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.asksFor(300*time.Millisecond, bob, 1, secret)
+			b.asksFor(10*time.Second, cid, 1, secret)
+			if got := b.asksFor(9*time.Second, bob, 1, secret).Place(); got != (scripts.Place{Stands: true}) {
+				t.Errorf("asked again: %+v", got)
+			}
+			b.asksFor(time.Millisecond, cid, 2, secret)
+			b.wantLine(place(bob, 1), place(cid, 1), place(cid, 2))
+			b.lasts(lineNames[1], time.Minute)
 		})
 		t.Run("an owner outside has the first listen", func(t *testing.T) {
 			for _, owner := range []string{old + ":1", ann + ":1:detached", "java"} {
@@ -230,7 +249,6 @@ func TestLine(t *testing.T) {
 			b := held(t, ann+":1")
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
 			b.asks(bob, 1, secret)
-			b.asks(bob, 1, -secret)
 			b.asks(cid, 1, secret)
 			b.asks(ann, 9, secret)
 			b.want(b.leaves(ann+":9", secret), "-1", "the last")
@@ -246,7 +264,7 @@ func TestLine(t *testing.T) {
 			b.asks(cid, 1, secret)
 			b.want(b.leaves(bob+":1", secret), given)
 			b.stands(one, cid+":1=1")
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0 77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0 "+proof, "the inbox")
 		})
 		t.Run("an owner gets back from nobody what it has left", func(t *testing.T) {
 			b := held(t, bob+":1")
@@ -345,7 +363,7 @@ func TestLineOfAFencedMutex(t *testing.T) {
 			t.Fatalf("bob is answered %d, want a place", reply)
 		}
 		b.want(b.eval(scripts.Release, fencedLineNames[:2], "PUBLISH", ann+":1", channel), given)
-		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), proof, "the inbox")
 		b.want(b.must("GET", counter), fmt.Sprint(first), "the counter")
 		if token := acquire(bob + ":2"); token < first+64 {
 			t.Errorf("the tokens end at %d, want 64 more than %d at least", token, first)
@@ -391,7 +409,7 @@ func TestTurnsOfALine(t *testing.T) {
 			said := b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard) + "/" + freed()
 			if of.gives {
 				b.want(reply, given)
-				b.want(said, "77/", "the messages")
+				b.want(said, proof+"/", "the messages")
 				b.want(b.must("ZSCORE", lineNames[1], "since"), fmt.Sprint(score), "since")
 				return
 			}
@@ -406,7 +424,7 @@ func TestTurnsOfALine(t *testing.T) {
 // refusedGifts are what a release answers, and what the first in line hears, where Redis refuses it a command.
 var refusedGifts = []struct {
 	command, answer, how string // of which Redis answers this
-	reply, heard         string // 77: it has the lock
+	reply, heard         string // heard by an engine that believes a message; of proof another hears a 0
 }{
 	{"HSET", refusal(scripts.OutOfMem), "PUBLISH", waiting(0, 0), "0"},
 	{"PEXPIRE", refusal(scripts.NoReplicas), "PUBLISH", waiting(0, 0), "0"},
@@ -414,13 +432,21 @@ var refusedGifts = []struct {
 	{"PUBLISH", refusal(scripts.NoPerm), "PUBLISH", "-2", ""},
 	{"PUBSUB", "{ 'inbox', 0 }", "PUBLISH", waiting(0, 0), "0"},
 	{"PUBSUB", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "0"},
-	{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, "77"},
+	{"SPUBLISH", refusal(scripts.NoPerm), "BOTH", given, proof},
 	{"ZRANGE", refusal(scripts.NoPerm), "PUBLISH", "0", ""},
-	{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
-	{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, "77"},
-	{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, "77"},
+	{"ZSCORE", refusal(scripts.NoPerm), "PUBLISH", given, proof},
+	{"ZADD", refusal(scripts.OutOfMem), "PUBLISH", given, proof},
+	{"ZCARD", refusal(scripts.NoPerm), "PUBLISH", given, proof},
 	{"EXISTS", refusal(scripts.Moving), "PUBLISH", waiting(0, 1), "0"},
 	{"TIME", refusal(scripts.NoPerm), "PUBLISH", waiting(0, 1), "1"},
+}
+
+// heardWith is what an engine hears whose place has that code.
+func heardWith(code int, heard string) string {
+	if heard == proof && code != secret {
+		return "0"
+	}
+	return heard
 }
 
 // Where Redis refuses a command the lock is free or somebody's, and nobody hears a code of a lock that it does not have.
@@ -428,19 +454,21 @@ var refusedGifts = []struct {
 func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
 	for _, of := range refusedGifts {
-		b.run(t, of.how+", "+of.command+" answers "+of.answer, func(t *testing.T, b *box) {
-			standing(ann+":1", "1")(b)
-			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
-			b.asks(bob, 1, secret)
-			refused := answering(scripts.Release, of.command, of.answer)
-			b.want(b.eval(refused, lineNames[:2], of.how, ann+":1", channel), of.reply)
-			if of.heard == "77" {
-				b.stands(one, bob+":1=1")
-			} else {
-				b.want(b.must("EXISTS", one), "0", "EXISTS")
-			}
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), of.heard, "the inbox")
-		})
+		for _, code := range []int{secret, woken} {
+			b.run(t, fmt.Sprint("code ", code, ", ", of.how, ", ", of.command, " answers ", of.answer), func(t *testing.T, b *box) {
+				standing(ann+":1", "1")(b)
+				heard := b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
+				b.asks(bob, 1, code)
+				refused := answering(scripts.Release, of.command, of.answer)
+				b.want(b.eval(refused, lineNames[:2], of.how, ann+":1", channel), of.reply)
+				if of.reply == given {
+					b.stands(one, bob+":1=1")
+				} else {
+					b.want(b.must("EXISTS", one), "0", "EXISTS")
+				}
+				b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), heardWith(code, of.heard), "the inbox")
+			})
+		}
 	}
 	b.run(t, "TIME revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
@@ -452,16 +480,27 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "1", "the inbox")
 		b.want(b.said(channel, all), "0", "the channel")
 	})
-	b.run(t, "PUBSUB revoked", func(t *testing.T, b *box) {
+	b.run(t, "without PUBSUB the first that hears it is told, and goes to the end", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
-		heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))
+		inboxes := []string{scripts.Inbox(channel, cid), scripts.Inbox(channel, ann)}
+		heard := []<-chan string{b.listen(inboxes[0]), b.listen(inboxes[1])}
 		b.asks(bob, 1, secret) // and is dead
-		b.asks(cid, 1, secret)
+		b.asksFor(5*time.Second, cid, 1, secret)
+		b.asks(ann, 2, woken)
 		user := b.limited(t, "&*", "~*", "+@all", "-pubsub")
-		b.want(user.frees(ann+":1"), waiting(0, 1), "the release")
-		b.want(b.must("EXISTS", one), "0", "EXISTS")
-		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), cid), heard), "0", "the inbox")
-		b.wantLine(cid + ":1 77")
+		for n, want := range [][]string{{"0", ""}, {"", "0"}, {"0", ""}} {
+			b.must("HSET", one, ann+":1", "1")
+			b.want(user.frees(ann+":1"), waiting(0, 2), "release ", n)
+			b.want(b.must("EXISTS", one), "0", "EXISTS after release ", n)
+			for i, inbox := range inboxes {
+				b.want(b.said(inbox, heard[i]), want[i], "release ", n, ": ", inbox)
+			}
+			b.lasts(lineNames[1], time.Minute)
+		}
+		b.wantLine(ann+":2 1", cid+":1 77")
+		b.must("ZREM", lineNames[1], ann+":2 1")
+		standing(ann+":1", "1")(b)
+		b.want(b.eval(giving(scripts.Release), lineNames[:2], "PUBLISH", ann+":1", channel), "5000", "a release with PUBSUB")
 	})
 	b.run(t, "an engine listens by SUBSCRIBE, without NUMSUB", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
@@ -496,44 +535,46 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 		"by SSUBSCRIBE, without SPUBLISH": {false, true, "-spublish", false},
 		"both ways, without either":       {true, true, "-publish -spublish", false},
 	} {
-		b.run(t, "an engine listens "+name, func(t *testing.T, b *box) {
-			standing(ann+":1", "1")(b)
-			inbox := scripts.Inbox(scripts.LockChannel(one), bob)
-			var heard, sharded <-chan string
-			if of.plain {
-				heard = b.listen(inbox)
-			}
-			if of.sharded {
-				sharded = b.listenSharded(inbox)
-			}
-			b.asks(bob, 1, secret)
-			user := b.limited(t, append([]string{"&*", "~*", "+@all"}, strings.Fields(of.refused)...)...)
-			reply := user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel)
-			said := ""
-			if of.plain {
-				said = b.said(inbox, heard)
-			}
-			if of.sharded {
-				b.must("SPUBLISH", inbox, "the end")
-				for message := range sharded {
-					if message == "the end" {
-						break
+		for _, code := range []int{secret, woken} {
+			b.run(t, fmt.Sprint("an engine of code ", code, " listens ", name), func(t *testing.T, b *box) {
+				standing(ann+":1", "1")(b)
+				inbox := scripts.Inbox(scripts.LockChannel(one), bob)
+				var heard, sharded <-chan string
+				if of.plain {
+					heard = b.listen(inbox)
+				}
+				if of.sharded {
+					sharded = b.listenSharded(inbox)
+				}
+				b.asks(bob, 1, code)
+				user := b.limited(t, append([]string{"&*", "~*", "+@all"}, strings.Fields(of.refused)...)...)
+				reply := user.eval(scripts.Release, lineNames[:2], "BOTH", ann+":1", channel)
+				said := ""
+				if of.plain {
+					said = b.said(inbox, heard)
+				}
+				if of.sharded {
+					b.must("SPUBLISH", inbox, "the end")
+					for message := range sharded {
+						if message == "the end" {
+							break
+						}
+						said += message
 					}
-					said += message
 				}
-			}
-			if of.gives {
-				b.want(reply, given, "the release")
-				b.stands(one, bob+":1=1")
-				if !strings.Contains(said, "77") {
-					t.Errorf("it heard %q, want the code", said)
+				if of.gives {
+					b.want(reply, given, "the release")
+					b.stands(one, bob+":1=1")
+					if message := heardWith(code, proof); !strings.Contains(said, message) {
+						t.Errorf("it heard %q, want %s", said, message)
+					}
+					return
 				}
-				return
-			}
-			b.want(reply, "-2", "the release")
-			b.stands(one)
-			b.want(said, "", "the inbox")
-		})
+				b.want(reply, "-2", "the release")
+				b.stands(one)
+				b.want(said, "", "the inbox")
+			})
+		}
 	}
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "PEXPIRE": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
 		b.run(t, "a place while "+command+" is refused", func(t *testing.T, b *box) {
@@ -548,6 +589,27 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A longer lease that Redis does not note is none: the place is given for the one before, and its engine is told that it does not stand.
+// invariant: reply-says-what-redis-holds
+func TestAPlaceWhoseLeaseCannotGrowIsGivenForTheOneBefore(t *testing.T) {
+	b := realBox(t)
+	standing(ann+":1", "1")(b)
+	b.listen(scripts.Inbox(channel, bob))
+	b.asksFor(5*time.Second, bob, 1, secret)
+	ask := func(lease time.Duration) scripts.Place {
+		refused := answering(scripts.AcquireInLine, "ZADD", refusal(scripts.OutOfMem))
+		return scripts.Reply(number(t, b.eval(refused, lineNames, 0, 64, 0, "PUBLISH", bob+":1", lease, secret))).Place()
+	}
+	if got := ask(6 * time.Second); got.Stands {
+		t.Errorf("with a longer lease: %+v", got)
+	}
+	if got := ask(5 * time.Second); got != (scripts.Place{Stands: true}) {
+		t.Errorf("with the same: %+v", got)
+	}
+	b.wantLine(bob + ":1 77")
+	b.want(b.eval(giving(scripts.Release), lineNames[:2], "PUBLISH", ann+":1", channel), "5000", "the release")
 }
 
 // An engine that lives is told, or given the lock, also behind many dead ones. What one call removes is bounded (DEAD): behind more the
@@ -572,7 +634,7 @@ func TestManyDeadStandInLine(t *testing.T) {
 			b, heard := behind(t, dead)
 			b.want(b.frees(ann+":1"), given, "the release")
 			b.stands(one, bob+":1=1")
-			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
+			b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), proof, "the inbox")
 		})
 		t.Run(fmt.Sprint("a release at the end of a turn behind ", dead), func(t *testing.T) {
 			b, heard := behind(t, dead)
@@ -599,7 +661,7 @@ func TestManyDeadStandInLine(t *testing.T) {
 		b.want(b.said(channel, all), "0", "the channel")
 		standing(ann+":2", "1")(b)
 		b.want(b.frees(ann+":2"), given, "the next release")
-		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), "77", "the inbox")
+		b.want(b.said(scripts.Inbox(scripts.LockChannel(one), bob), heard), proof, "the inbox")
 	})
 }
 

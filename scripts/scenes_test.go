@@ -87,6 +87,15 @@ func givenToWrite(o *outcome) {
 	}
 }
 
+// givenToRead does that for a reader.
+func givenToRead(o *outcome) {
+	o.Helper()
+	if _, given := o.reply.Given(); given {
+		o.want(o.must("HGET", one, "mode"), "read", "the mode")
+		o.want(o.must("HEXISTS", one, bob+":2"), "1", "the field of the first in line")
+	}
+}
+
 // lined has an owner stand in line besides. Whoever listens to nobody's channel hears what is for it.
 func lined(setup func(*box), owner string) func(*box) {
 	return func(b *box) {
@@ -150,15 +159,20 @@ var rwScenes = []scene{
 	{"write in line", scripts.AcquireWriteInLine, lined(func(*box) {}, "me:1:write"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
 	{"write again", scripts.AcquireWriteInLine, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
 	{"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, -77, -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, 77, -1}, gives(1, "me:1", readNames[2])},
 	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), holdNames,
 		[]any{"me:1", hour}, gives(1, "me:1", readNames[2])},
 	{"confirm a reader without its key", scripts.ConfirmRead, standing("mode", "read", "me:1", "1"), readNames,
 		[]any{"PUBLISH", "me:1", hour, nobody}, gives(0, "me:1", readNames[2])},
 	{"release the last reader to the line", scripts.ReleaseReadFromLine, lined(reading(standing("mode", "read", "me:1", "1"), "me:1"), bob+":2:write"), readNames,
-		[]any{"PUBLISH", 0, "me:1", nobody, -1}, givenToWrite},
+		[]any{"PUBLISH", 0, "me:1", nobody, 1}, givenToWrite},
 	{"release a writer to the line", scripts.ReleaseWriteFromLine, lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write"), lineNames[:2],
 		[]any{"PUBLISH", "me:1:write", nobody, 77}, givenToWrite},
+	{"release a writer to the readers in line", scripts.ReleaseWriteFromLine, func(b *box) {
+		standing("mode", "write", "me:1:write", "1")(b)
+		b.must("ZADD", lineNames[1], "1", bob+":2 0", "2", bob+":3 0")
+		b.must("PEXPIRE", lineNames[1], "1800000")
+	}, lineNames[:2], []any{"PUBLISH", "me:1:write", nobody, 77}, givenToRead},
 	{"release the last reader", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
 			frees("me:1")(o)

@@ -307,9 +307,9 @@ func TestSimpleLine(t *testing.T) {
 			b.standsSimple(cidOwner, secret)
 			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
 			b.want(b.must("GET", one), bobOwner, "GET")
-			b.lasts(one, 2*time.Second)
+			b.lasts(one, 10*time.Second)
 			b.wantLine(cidOwner + " 77")
-			b.want(b.said(inbox(bob), first), "77", "the first")
+			b.want(b.said(inbox(bob), first), proof, "the first")
 			b.want(b.said(inbox(cid), second), "", "the second")
 			b.want(b.said(channel, all), "", "the channel")
 			b.want(b.freesSimple(annOwner, time.Minute), "-1", "the release, again")
@@ -388,17 +388,44 @@ func TestSimpleLine(t *testing.T) {
 			b.want(b.freesSimple(cidOwner, time.Minute), "0", "the next release")
 			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
 		})
-		t.Run("who is only woken is told, and stands", func(t *testing.T) {
+		t.Run("an engine that believes no message is given the lock, too: it is told to ask, and finds that it has it", func(t *testing.T) {
 			b := held(t, annOwner)
 			heard := b.listen(inbox(bob))
-			b.standsSimple(bobOwner, -secret)
-			b.want(b.freesSimple(annOwner, time.Minute), waiting(1, 1), "the release")
-			b.want(b.must("EXISTS", one), "0", "EXISTS")
+			b.standsSimple(bobOwner, woken)
+			b.standsSimple(bobOwner, woken)
+			b.wantLine(bobOwner + " 1")
+			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
+			b.want(b.must("GET", one), bobOwner, "GET")
+			b.lasts(one, 10*time.Second)
 			b.want(b.said(inbox(bob), heard), "0", "the inbox")
-			if got := b.standsSimple(bobOwner, -secret); got != 1 {
-				t.Errorf("the woken is answered %d", got)
-			}
 			b.wantLine()
+			if got := b.standsSimple(bobOwner, woken); got != 1 {
+				t.Errorf("asked again it is answered %d", got)
+			}
+			b.lasts(one, 30*time.Second)
+			b.wantLine()
+		})
+		t.Run("an engine that stands still is given the lock once, and then it is the next one's turn", func(t *testing.T) {
+			b := held(t, annOwner)
+			b.listen(inbox(bob))
+			heard := b.listen(inbox(cid))
+			b.standsSimple(bobOwner, woken)
+			b.standsSimple(cidOwner, secret)
+			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
+			simply(annOwner)(b) // bob has not come
+			b.want(b.freesSimple(annOwner, time.Minute), given, "the next release")
+			b.want(b.must("GET", one), cidOwner, "GET")
+			b.want(b.said(inbox(cid), heard), proof, "the inbox")
+		})
+		t.Run("a place whose lease grows keeps its position", func(t *testing.T) {
+			b := held(t, annOwner)
+			for _, ask := range []struct {
+				owner string
+				lease time.Duration
+			}{{bobOwner, 300 * time.Millisecond}, {cidOwner, 10 * time.Second}, {bobOwner, 9 * time.Second}} {
+				b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", ask.owner, ask.lease, secret, channel)
+			}
+			b.wantLine(bobOwner+" 77", cidOwner+" 77")
 		})
 		t.Run("who takes the lock, or gives up, has no place any more", func(t *testing.T) {
 			b := held(t, annOwner)
@@ -434,13 +461,24 @@ func TestSimpleLine(t *testing.T) {
 func TestASimpleLockThatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
 	heard := b.listen(scripts.Inbox(channel, bob))
-	for what, condition := range map[string]string{"it cannot be taken": "name == 'SET'", "nobody can be told": "name == 'PUBLISH' and select(2, ...) == '77'"} {
-		b := b.fresh(t)
-		lined(simply(annOwner), bobOwner)(b)
-		refused := wrapped(scripts.ReleaseSimple, "", "if "+condition+" then return 'NOPERM' end", "")
-		b.want(b.eval(refused, lineNames[:2], "PUBLISH", annOwner, channel, time.Minute), "0", what, ": the release")
-		b.want(b.must("EXISTS", one, lineNames[1]), "0", what, ": EXISTS")
-		b.want(b.said(scripts.Inbox(channel, bob), heard), "0", what, ": the inbox")
+	for _, code := range []int{secret, woken} {
+		for what, of := range map[string]struct{ condition, heard, stand string }{
+			"it cannot be taken":       {"name == 'SET'", "0", "0"},
+			"it is not told of it":     {"name == 'PUBLISH' and count == 1", "0", "0"},
+			"nobody can be told":       {"name == 'PUBLISH'", "", "0"},
+			"the place cannot go":      {"name == 'ZREM'", "0", "1"},
+			"nobody may say who lives": {"name == 'PUBSUB'", "0", "1"},
+		} {
+			b := b.fresh(t)
+			simply(annOwner)(b)
+			b.standsSimple(bobOwner, code)
+			refused := wrapped(scripts.ReleaseSimple, "local count = 0", "if name == 'PUBLISH' then count = count + 1 end if "+of.condition+" then return 'NOPERM' end", "")
+			what := fmt.Sprint(what, ", code ", code)
+			b.want(b.eval(refused, lineNames[:2], "PUBLISH", annOwner, channel, time.Minute), waiting(0, number(t, of.stand)), what, ": the release")
+			b.want(b.must("EXISTS", one), "0", what, ": EXISTS")
+			b.want(fmt.Sprint(len(b.inLine())), of.stand, what, ": in line")
+			b.want(b.said(scripts.Inbox(channel, bob), heard), of.heard, what, ": the inbox")
+		}
 	}
 }
 

@@ -142,6 +142,12 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"EXISTS HDEL PUBLISH":            {"release", scripts.Release, standing("me:1", "1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody}, nil},
 		"TIME PTTL HMGET ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line", scripts.AcquireInLine, lined(standing("me:1", "1"), ann+":1"), lineNames,
 			[]any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
+		"TIME PTTL HMGET ZSCORE ZRANGE PEXPIRE HLEN HGETALL": {"stand in line again", scripts.AcquireInLine, func(b *box) {
+			standing("me:1", "1")(b)
+			b.asks(bob, 1, secret)
+		}, lineNames, []any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
+		"TIME PTTL HMGET ZSCORE ZADD ZRANGE PEXPIRE HLEN HGETALL": {"stand in line for longer", scripts.AcquireInLine, lined(standing("me:1", "1"), bob+":1"), lineNames,
+			[]any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
 		"EXISTS HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
 			lined(standing("me:1", "1"), bob+":2")(b)
 			b.must("ZADD", lineNames[1], "1", "since")
@@ -154,12 +160,17 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"EXISTS HGET HLEN DEL PUBLISH":     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, nil},
 		"EXISTS HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
 		"EXISTS HMGET PTTL EXISTS ZRANGE PTTL SET HSET PEXPIRE ZREM ZRANGE": {"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
-			[]any{0, "PUBLISH", "me:1", hour, -77, -1}, nil},
+			[]any{0, "PUBLISH", "me:1", hour, 77, -1}, nil},
 		"EXISTS HMGET PTTL ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line to read", scripts.AcquireRead, lined(standing("mode", "write", ann+":1:write", "1"), ann+":2:write"), readNames,
-			[]any{0, "PUBLISH", "me:1", hour, -77, -1}, nil},
+			[]any{0, "PUBLISH", "me:1", hour, 77, -1}, nil},
 		"EXISTS HGET HLEN DEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release a writer to the line", scripts.ReleaseWrite, func(b *box) {
 			lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write")(b)
 			b.must("ZADD", lineNames[1], "1", "since")
+			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
+		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
+		"EXISTS HGET HLEN DEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH ZRANGE PUBLISH PUBLISH": {"release a writer to two readers in line", scripts.ReleaseWrite, func(b *box) {
+			standing("mode", "write", "me:1:write", "1")(b)
+			b.must("ZADD", lineNames[1], "1", "since", "1", bob+":2 0", "2", ann+":2 0")
 			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
 		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
 		"EXISTS SET":         {"acquire simple", scripts.AcquireSimple, nil, names, []any{0, "me:1", hour}, nil},
