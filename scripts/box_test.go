@@ -185,6 +185,13 @@ func (b *box) lasts(name string, want time.Duration) {
 func (b *box) listen(channel string) <-chan string {
 	b.Helper()
 	heard := make(chan string, 128)
+	b.subscribe(channel, func(message string) { heard <- message })
+	return heard
+}
+
+// subscribe subscribes to a channel, and calls hear with each message.
+func (b *box) subscribe(channel string, hear func(message string)) {
+	b.Helper()
 	before := b.must("PUBSUB", "NUMSUB", channel)
 	conn, release := b.client.Dedicate()
 	b.Cleanup(func() {
@@ -192,11 +199,10 @@ func (b *box) listen(channel string) <-chan string {
 		release()
 		redistest.Await(b, "the server to notice", func() bool { return b.must("PUBSUB", "NUMSUB", channel) == before })
 	})
-	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) { heard <- m.Message }})
+	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) { hear(m.Message) }})
 	if err := conn.Do(context.Background(), conn.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
 		b.Fatal(err)
 	}
-	return heard
 }
 
 // said is what was heard on a channel until now. Whoever else listens there hears "the end".

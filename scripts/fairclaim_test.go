@@ -27,6 +27,8 @@ func TestFairClaims(t *testing.T) {
 		said          string // to who listens; empty: nothing
 	}{
 		{"the head that claims it is given it", "you:2+300000 they:1+300000 | you+9000 they+9000", "you", claim("you:2", 2000), "", 0, int64(scripts.Passed) + 2, "they:1+300000 | they+9000 you+9000", "you:2", 2000, code},
+		{"one that has 10 s", "you:2+300000 | you+9000", "you", claim("you:2", 10_000), "", 0, int64(scripts.Passed) + 2, "", "you:2", 10_000, code},
+		{"one that has more, of a clock that was put back", "you:2+300000 | you+9000", "you", claim("you:2", 10_001), "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
 		{"the last that stands", "you:2+300000 | you+9000", "you", claim("you:2", 2000), "", 0, int64(scripts.Passed) + 2, "", "you:2", 2000, code},
 		{"one that has just enough time", "you:2+300000 | you+9000", "you", claim("you:2", 1000), "", 0, int64(scripts.Passed) + 2, "", "", 1000, code},
 		{"one that has too little", "you:2+300000 | you+9000", "you", claim("you:2", 999), "", 0, 1, "you:2+300000 | you+9000", "", 0, "0"},
@@ -81,14 +83,25 @@ func TestFairClaims(t *testing.T) {
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask("0")...), fmt.Sprint(-frozenTTL-2), "without a code")
 		b.want(b.must("EXISTS", fairKeys[4]), "0", "EXISTS of the claims")
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), fmt.Sprint(int64(-1<<43-frozenTTL-2)), "with one")
-		b.want(b.must("HGET", fairKeys[4], "me"), fmt.Sprintf("me:2 %s %d %d", code, frozenNow+2000, int64(frozenNow)*1000), "the claim")
-		if left := number(t, b.must("PTTL", fairKeys[4])); left > 2000 || left == -1 {
-			t.Errorf("the claims last for %d ms, want 2000 or a little less", left)
+		b.want(b.must("HGET", fairKeys[4], "me"), fmt.Sprintf("me:2 %s %d %d", code, frozenNow+10_000, int64(frozenNow)*1000), "the claim")
+		if left := number(t, b.must("PTTL", fairKeys[4])); left > 10_000 || left == -1 {
+			t.Errorf("the claims last for %d ms, want 10000 or a little less", left)
 		}
 		b.must("DEL", one)
 		b.must("LREM", fairKeys[1], "1", "me:1")
 		b.want(b.eval(frozen(scripts.FairAsk), fairKeys, ask(code)...), "1", "at the head of a free lock")
 		b.want(b.must("EXISTS", fairKeys[4]), "0", "EXISTS of the claims")
+	})
+	b.run(t, "a claim stands for the lease of the acquire, 10 s at most", func(t *testing.T, b *box) {
+		for lease, stands := range map[int]int64{300: 300, 9999: 9999, 10_000: 10_000, 10_001: 10_000} {
+			b.must("FLUSHALL")
+			standing("java:1", "1")(b)
+			b.setLine("me:1+300000 me:2+300000 | me+9000")
+			args := ask(code)
+			args[6] = lease
+			b.want(b.eval(frozen(scripts.FairAsk), fairKeys, args...), fmt.Sprint(int64(-1<<43-frozenTTL-2)), lease)
+			b.want(b.must("HGET", fairKeys[4], "me"), fmt.Sprintf("me:2 %s %d %d", code, frozenNow+stands, int64(frozenNow)*1000), lease, ": the claim")
+		}
 	})
 	b.run(t, "whose turn it is not claims a free lock, too", func(t *testing.T, b *box) {
 		b.setLine("you:1+300000 me:2+300000 | me+9000 you+7000")
@@ -156,14 +169,14 @@ func TestFairClaimsToTheMillisecond(t *testing.T) {
 	)
 	since := int64(frozenNow) * 1000
 	claim := func(owner string, ends, since int64) string { return fmt.Sprintf("%s 72 %d %d", owner, ends, since) }
-	stands := claim("me:2", frozenNow+2000, since)
+	stands := claim("me:2", frozenNow+10_000, since)
 	for name, of := range map[string]struct {
 		before []string // fields and what they say
 		reply  int64
 		after  string // our claim
 	}{
 		"the first":                           {nil, claimed, stands},
-		"one that stands keeps its turn":      {[]string{"me", claim("me:2", frozenNow+1, 5)}, claimed, claim("me:2", frozenNow+2000, 5)},
+		"one that stands keeps its turn":      {[]string{"me", claim("me:2", frozenNow+1, 5)}, claimed, claim("me:2", frozenNow+10_000, 5)},
 		"one that has run out has no turn":    {[]string{"me", claim("me:2", frozenNow, 5)}, claimed, stands},
 		"an owner before it had its own turn": {[]string{"me", claim("me:1", frozenNow+1000, 5)}, claimed, stands},
 		"a later owner's stays":               {[]string{"me", claim("me:10", frozenNow+1000, 5)}, refused, claim("me:10", frozenNow+1000, 5)},
@@ -172,7 +185,8 @@ func TestFairClaimsToTheMillisecond(t *testing.T) {
 		"one that had its place":              {append(claimsOf(32), "me", claim("me:2", frozenNow, 5)), claimed, stands},
 		"one that ends now makes room":        {append(claimsOf(32), "they", claim("they:3", frozenNow, 5)), claimed, stands},
 		"one that ends later makes none":      {append(claimsOf(32), "they", claim("they:3", frozenNow+1, 5)), refused, "nil"},
-		"one of a clock that was put back":    {append(claimsOf(32), "they", claim("they:3", frozenNow+2001, 5)), claimed, stands},
+		"one of a clock that was put back":    {append(claimsOf(32), "they", claim("they:3", frozenNow+10_001, 5)), claimed, stands},
+		"one of 10 s makes none":              {append(claimsOf(32), "they", claim("they:3", frozenNow+10_000, 5)), refused, "nil"},
 		"what is no claim takes room":         {append(claimsOf(32), "they", "they"), refused, "nil"},
 	} {
 		b.run(t, name, func(t *testing.T, b *box) {

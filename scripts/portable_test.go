@@ -69,7 +69,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 	d := random(b, 2)
 	for range 1500 {
 		command := as(d.command(), undeclared)
-		if strings.Contains(command[1], scripts.ReleaseRead.Text) {
+		if strings.Contains(command[1], scripts.ReleaseRead.Text) || strings.Contains(command[1], scripts.ReleaseReadFromLine.Text) {
 			n, _ := strconv.Atoi(command[2])
 			command[3+n+1] = "1" // as the option has it
 		}
@@ -83,7 +83,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 			s.setup(b)
 		}
 		args := slices.Clone(s.args)
-		if s.script.Name == scripts.ReleaseRead.Name {
+		if s.script.Name == scripts.ReleaseRead.Name || s.script.Name == scripts.ReleaseReadFromLine.Name {
 			args[1] = 1
 		}
 		if answer := b.eval(undeclared(s.script), s.keys, args...); strings.HasPrefix(answer, "!") {
