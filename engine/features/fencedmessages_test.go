@@ -46,7 +46,7 @@ func TestNoMessageBringsAFencingToken(t *testing.T) {
 		testkit.MustUnlock(t, held)
 		heard := listener.Read().Texts()
 		said := heard[len(heard)-1]
-		if !regexp.MustCompile(`^([01]|[1-9][0-9]{18})$`).MatchString(said) {
+		if !regexp.MustCompile(`^([01]|-[1-9][0-9]{18})$`).MatchString(said) {
 			t.Errorf("the release said %q, want 0, 1 or a code", said)
 		}
 		publisher.Do("PUBLISH", channel, "-1000000000000000000")
