@@ -94,7 +94,7 @@ func (q *quint) simulate(way simulated, paths int, invariants ...string) (said s
 // The invariants, as docs/RELIABILITY.md names them.
 var specified = []string{
 	"exclusion", "holdsHaveKeys", "deadlineBeforeExpiry", "lossIsFinal", "toldBeforeRelease", "noLowerTtl", "nothingIsLeft",
-	"noPlaceOfNobody", "firstIsTold",
+	"noPlaceOfNobody", "onePlaceEach", "firstIsTold",
 }
 
 // What the specification says is true along random paths. Its types are checked on the way.
@@ -140,11 +140,17 @@ func TestSpecSaysSomething(t *testing.T) {
 		{"a code that is used for a second owner id", "holdsHaveKeys", inLine,
 			"pure def codeOf(id: Id): Id = id", "pure def codeOf(id: Id): Id = { ...id, n: 1 }"},
 		{"a release that publishes a code, and leaves the place", "holdsHaveKeys", inLine,
-			"places: turned.places.tail(), since: if", "places: turned.places, since: if"},
+			"places: l.places.tail(), since: if", "places: l.places, since: if"},
 		{"a lock that was given, and counts from the message", "deadlineBeforeExpiry", inLine,
-			"sent: en.claim.sent, lease: GIFT", "sent: en.clock, lease: GIFT"},
-		{"a release that does not tell the first who is only woken", "firstIsTold", anything,
-			"NOBODY) freed.tell(turned)", "NOBODY) { ...freed, line: turned }"},
+			"sent: en.claim.sent, lease: en", "sent: en.clock, lease: en"},
+		{"a place that is given for less than what was answered", "deadlineBeforeExpiry", inLine,
+			"{ ...p, lease: max(p.lease, place.lease) }", "p"},
+		{"a place that counts the lease of the owner id before", "deadlineBeforeExpiry", inLine,
+			"if (m.id == c.id) m.lease else 0", "m.lease"},
+		{"a second place of an engine when its first waiter believes no message", "onePlaceEach", anything,
+			"      inLine and id == en.claim.asked implies wish == en.claim.wish,\n", ""},
+		{"a turn of others of which the first is not told", "firstIsTold", anything,
+			"freed.tell({ ...l, since: -1 })", "{ ...freed, line: { ...l, since: -1 } }"},
 		{"a place that is given up, and the next one is not told", "firstIsTold", anything,
 			"r.tell(t.living(rest)) else", "{ ...r, line: t.living(rest) } else"},
 		{"a place that is given up, and stands", "noPlaceOfNobody", anything,
@@ -200,7 +206,7 @@ func TestPathsShowOrphans(t *testing.T) {
 func TestPathsShowTheLine(t *testing.T) {
 	unseen := []string{
 		`{"tag":"Take"`, `{"tag":"Spend"`, `"answer":{"tag":"Joined"`, `"answer":{"tag":"Stood"`, `"proves":true`, `"proves":false`,
-		`"wish":{"tag":"Given"`, `"wish":{"tag":"Woken"`, `"places":[],"since":1`,
+		`"wish":{"tag":"Given"`, `"wish":{"tag":"Woken"`, `"places":[],"since":1`, `"lease":2000000000}`, `"lease":3000000000}`,
 	}
 	for seed := uint64(0); seed < 200 && len(unseen) > 0; seed++ {
 		for _, e := range follow(tracedWorlds[2], redismodel.NewInterpreter(), seed, *stepsFlag) {
@@ -249,7 +255,9 @@ func TestSpecRefusesAWrongPath(t *testing.T) {
 		{line, "Execute", `"wish":{"tag":"Given"`, `"wish":{"tag":"Outside"`},
 		{line, "Check", `"proves":true`, `"proves":false`},
 		{line, "Check", `"places":[{"code":{"engine":0,`, `"places":[{"code":{"engine":1,`},
-		{line, "Check", `"since":1`, `"since":2`},
+		{line, "Check", `"lease":3000000000}`, `"lease":2000000000}`},
+		{line, "Check", `"lease":3000000000,"n"`, `"lease":2000000000,"n"`},
+		{line, "Check", `"since":0`, `"since":1`},
 		{line, "Listen", `"on":true`, `"on":false`},
 	} {
 		path := slices.Clone(lie.right)

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -229,7 +230,7 @@ func (t *trace) ended(c *caller) {
 // lost is data that was lost.
 func (t *trace) lost() {
 	if t != nil {
-		t.add("Lose", fields{"key": t.s.key(), "line": t.s.line()})
+		t.add("Lose", fields{"key": t.s.key(), "line": t.line()})
 	}
 }
 
@@ -246,7 +247,7 @@ func (t *trace) check() {
 	if t == nil {
 		return
 	}
-	view := t.s.view()
+	view := t.view()
 	if t.noted == len(t.events) && reflect.DeepEqual(view, t.last) {
 		return
 	}
@@ -261,12 +262,47 @@ func (t *trace) check() {
 	t.last, t.noted = view, len(t.events)
 }
 
+// view is what is compared of the state, with the leases of places: for how long each is given the lock, in Redis and as its engine knows it.
+func (t *trace) view() fields {
+	view := t.s.view()
+	view["line"] = t.line()
+	for n, e := range t.s.engines {
+		for _, claim := range view["engines"].([]fields)[n]["claims"].(fields)["#set"].([]fields) {
+			lock := reflect.ValueOf(e.cells[0].Machine).Elem()
+			claim["lease"] = lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("claim").FieldByName("gift").Int()
+		}
+	}
+	return view
+}
+
+// line is the line, with the leases of its places.
+func (t *trace) line() fields {
+	line, members := t.s.line(), t.s.do("ZRANGE", scripts.LineKey(nameOf(0)), "0", "-1", "WITHSCORES").Array
+	places := line["places"].([]fields)
+	for ; len(members) > 0; members = members[2:] {
+		owner, _, _ := strings.Cut(members[0].Str, " ")
+		if !slices.ContainsFunc(t.s.engines, func(e *engine) bool { _, mine := e.numberOf(owner); return mine }) {
+			continue // the line tells of no such place
+		}
+		score, err := strconv.ParseFloat(members[1].Str, 64)
+		if err != nil {
+			panic(err)
+		}
+		places[0]["lease"] = int64((score - math.Floor(score)) * giftUnit * 1e6)
+		places = places[1:]
+	}
+	return line
+}
+
+// giftUnit is UNIT in scripts/line.lua.
+const giftUnit = 1 << 14
+
 // tracedWorlds are of one mutex without what the specification leaves out: re-entry, Extend, ForceUnlock, and lines beside
 // outsiders.
 var tracedWorlds = []*World{
 	besideBig(2, traced("traced mutex", allFaults[:slices.Index(allFaults, Die)], Lock, LockFixed, TryLock, TryFixed, Drop)),
 	besideBig(2, traced("traced mutex that closes", allFaults, Lock, Lock, LockFixed, LockFixed, TryLock, TryFixed, Close)),
-	tracedLine("traced line", withoutFaults(Die, OpenSlot), Lock, Lock, LockFixed, TryLock, Drop),
+	tracedLine("traced line", withoutFaults(Die, OpenSlot), Lock, Lock, LockFixed, TryLock, Drop, DropFirst),
 	tracedLine("traced line that closes", withoutFaults(OpenSlot), Lock, Lock, Lock, LockFixed, TryFixed, Close),
 	faulty(12, []*World{tracedLine("traced line, answers lost", []Fault{Break, LoseMessage, Delay}, Lock, Lock, Lock, Drop)})[0],
 }
@@ -278,7 +314,7 @@ func traced(name string, faults []Fault, calls ...Call) *World {
 	}
 }
 
-// tracedLine is a world of three engines that stand in line, of which one is only woken.
+// tracedLine is a world of three engines that stand in line, of which one believes no message.
 func tracedLine(name string, faults []Fault, calls ...Call) *World {
 	w := givenTo(2, traced(name, faults, calls...))
 	w.Engines = specEngines
