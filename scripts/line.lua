@@ -6,9 +6,8 @@
 -- for the longest lease that was asked for at this place, GIFT at most.
 --
 -- WOKEN in place of a code: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
--- READER in place of a code: it waits to read, and is given the lock to read likewise. The readers behind it, before the first writer, are told
--- at once, and each that has begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a
--- read-write lock.
+-- READER in place of a code: it waits to read, and is given nothing. The readers before the first writer are told at once, and each that has
+-- begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
 --
 -- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
 -- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
@@ -95,7 +94,7 @@ local function score(line, place, number, lease)
 	return type(call('ZADD', line, string.format('%.17g', number + math.min(lease, GIFT) / UNIT), place)) == 'number'
 end
 
--- join puts a place at the end of the line, with a lease in ms, or 0 in the line of a semaphore. It reports whether the place stands, and whether
+-- join puts a place at the end of the line, with a lease in ms; 0: nothing is given to it. It reports whether the place stands, and whether
 -- it is the only one.
 local function join(line, place, lease)
 	local last = call('ZRANGE', line, -2, -1, 'WITHSCORES') -- one of these two members is the last place
@@ -112,7 +111,7 @@ local function stand(lock, line, owner, code, lease, how, channel)
 	if type(found) == 'table' then return 0 end
 	lease = tonumber(lease)
 	if found then
-		if found % 1 * UNIT < math.min(lease, GIFT) and not score(line, place, math.floor(found), lease) then return 0 end
+		if code ~= READER and found % 1 * UNIT < math.min(lease, GIFT) and not score(line, place, math.floor(found), lease) then return 0 end
 		local ahead = first(line)
 		if ahead ~= place and outside(lock) then
 			channel = channel or 'redisson_lock__channel:' .. tagged(lock)
@@ -120,7 +119,7 @@ local function stand(lock, line, owner, code, lease, how, channel)
 		end
 		leads = ahead == place
 	else
-		local stands, alone = join(line, place, lease)
+		local stands, alone = join(line, place, code == READER and 0 or lease)
 		if not stands then return 0 end
 		leads = alone
 	end
@@ -131,22 +130,17 @@ local function stand(lock, line, owner, code, lease, how, channel)
 	return STANDING * (1 + (found and 0 or 1) + (leads and outside(lock) and 2 or 0))
 end
 
--- tellReaders publishes a message to the readers from this rank on that stand before the first writer.
-local function tellReaders(line, rank, how, channel, message)
-	for _, place in ipairs(call('ZRANGE', line, rank, RUN - 1)) do
-		local _, code, inbox = read(place, channel)
-		if code ~= READER then return end
-		publish(how, inbox, message)
-	end
-end
-
 -- tell publishes a message to the first place, from this one on, that has a living engine; from a reader's place also to the readers behind it.
 local function tell(line, place, how, channel, message)
 	for _ = 1, DEAD do
 		if not place then return end
 		local owner, code, inbox = read(place, channel)
 		if owner and publish(how, inbox, message) ~= 0 then
-			if code == READER then tellReaders(line, 1, how, channel, message) end
+			for _, behind in ipairs(code == READER and call('ZRANGE', line, 1, RUN - 1) or {}) do
+				_, code, inbox = read(behind, channel)
+				if code ~= READER then return end
+				publish(how, inbox, message)
+			end
 			return
 		end
 		place = gone(line, place)
@@ -167,12 +161,24 @@ local function leave(line, owner, code, how, channel)
 	return left
 end
 
--- put makes an owner the owner of a free lock for lease ms, and reports whether it has. A reader gets no hold key before it asks: until then
--- readers beside it count it as dead.
-local function put(lock, owner, code, lease)
-	local mode = string.find(owner, ':write', 1, true) and 'write' or code == READER and 'read'
-	local made = mode and call('HSET', lock, 'mode', mode, owner, '1') or not mode and call('HSET', lock, owner, '1')
+-- put makes an owner the owner of a free lock for lease ms, and reports whether it has.
+local function put(lock, owner, lease)
+	local writes = string.find(owner, ':write', 1, true)
+	local made = writes and call('HSET', lock, 'mode', 'write', owner, '1') or call('HSET', lock, owner, '1')
 	return type(made) == 'number' and not bound(lock, lease, owner, 'mode')
+end
+
+-- rotate moves the first place to the end if it is a reader's and was told before: its engine may be stopped. A half in the score says that it
+-- was told. It returns the first place then, and its score.
+local function rotate(line, place, at)
+	local _, code = read(place, '')
+	if code ~= READER then return place, at end
+	if at % 1 == 0 then
+		call('ZADD', line, 'XX', string.format('%.1f', at + 0.5), place) -- unchecked: without the half it is told once more
+	elseif join(line, place, 0) then
+		return first(line)
+	end
+	return place, at
 end
 
 -- withdraw takes a lock back from an owner that was not told of it.
@@ -180,27 +186,28 @@ local function withdraw(lock, owner)
 	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
 end
 
--- give gives a free lock to the first place, from this one on, that has a living engine, and answers the place's code; nil: the lock is free.
--- Without a subscriber at this node no lock is given: the engine may listen at another node of the cluster, so it is told to ask. Without the
--- right to PUBSUB the first that hears it is told to ask, and goes to the end.
+-- give gives a free lock to the first place, from this one on, that has a living engine, and reports whether it has. If that is a reader's, the
+-- readers are told, and their places stand. Without a subscriber at this node no lock is given: the engine may listen at another node of the
+-- cluster, so it is told to ask. Without the right to PUBSUB the first that hears it is told to ask, and goes to the end.
 local function give(lock, line, place, at, how, channel)
 	for _ = 1, DEAD do
-		if not place then return nil end
+		if not place then return false end
 		local owner, code, inbox = read(place, channel)
 		local heard, unsure = 0, false
 		if owner then heard, unsure = listeners(how, inbox) end
+		if code == READER and (heard > 0 or unsure) then
+			tell(line, place, how, channel, FREE)
+			return false
+		end
 		local lease = at % 1 == 0 and EARLIER or at % 1 * UNIT
 		local out = call('ZREM', line, place) == 1 -- first, so that no code is published twice
-		if out and heard > 0 and put(lock, owner, code, string.format('%.0f', lease)) then
-			if publishCode(how, inbox, (code == READER or code == WOKEN) and FREE or '-' .. code) then
-				if code == READER then tellReaders(line, 0, how, channel, FREE) end
-				return code
-			end
+		if out and heard > 0 and put(lock, owner, string.format('%.0f', lease)) then
+			if publishCode(how, inbox, code == WOKEN and FREE or '-' .. code) then return true end
 			withdraw(lock, owner)
 		end
 		unsure = owner and publish(how, inbox, FREE) ~= 0 and unsure
 		if heard == 0 and unsure then join(line, place, lease) end -- unchecked: without it the engine gets a place when it asks
-		if heard > 0 or unsure or not out then return nil end
+		if heard > 0 or unsure or not out then return false end
 		place, at = first(line)
 	end
 end
@@ -243,9 +250,8 @@ local function handOver(lock, line, how, channel, left, message, turn)
 		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
-		local code = give(lock, line, place, at, how, channel)
-		if code == READER then publish(free, channel, message) end -- readers of Redisson may read, too
-		if code then return GIVEN end
+		place, at = rotate(line, place, at)
+		if give(lock, line, place, at, how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
 	elseif standing ~= 1 then -- refused: the hash slot is leaving this node, and the lock is taken at the other from now on
 		tell(line, place, how, channel, FREE)

@@ -22,7 +22,7 @@ local function outside(lock)
 end
 
 -- put makes an owner the owner of a free lock for lease ms, and reports whether it has.
-local function put(lock, owner, _, lease)
+local function put(lock, owner, lease)
 	local made = call('SET', lock, owner, 'NX', 'PX', lease)
 	return made and made.ok
 end
