@@ -470,6 +470,23 @@ func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 			})
 		}
 	}
+	b.run(t, "the second is left where it stands when the first cannot be given the lock", func(t *testing.T, b *box) {
+		standing(ann+":1", "1")(b)
+		b.listen(scripts.Inbox(channel, bob))
+		heard := b.listen(scripts.Inbox(channel, cid))
+		b.asks(bob, 1, secret)
+		b.asks(cid, 1, secret)
+		refused := answering(scripts.Release, "HSET", refusal(scripts.NoPerm))
+		b.want(b.eval(refused, lineNames[:2], "PUBLISH", ann+":1", channel), waiting(0, 1), "the release")
+		b.want(b.said(scripts.Inbox(channel, cid), heard), "", "the second")
+		b.wantLine(cid + ":1 77")
+	})
+	b.run(t, "a dead place that cannot go is looked at once", func(t *testing.T, b *box) {
+		standing(ann+":1", "1")(b)
+		b.asks(bob, 1, secret)
+		refused := wrapped(scripts.Release, "local looks = 0", "if name == 'PUBSUB' then looks = looks + 1 end if name == 'ZREM' then return 'NOPERM' end", "reply = looks")
+		b.want(b.eval(refused, lineNames[:2], "PUBLISH", ann+":1", channel), "1", "how often it was looked at")
+	})
 	b.run(t, "TIME revoked", func(t *testing.T, b *box) {
 		standing(ann+":1", "1")(b)
 		heard, all := b.listen(scripts.Inbox(scripts.LockChannel(one), bob)), b.listen(channel)
