@@ -187,7 +187,7 @@ func (h *Hold) cause() error {
 // Deadline returns when the hold ends unless it is renewed. It counts from the moment at which the command that took or
 // renewed the lock was sent, less a margin of 1 % of the lease, at least 5 ms.
 //
-// A lock that the release of another engine has given to a waiting caller has two seconds at most until it is renewed
+// A lock that the release of another engine has given to a waiting caller has ten seconds at most until it is renewed
 // for the first time, 50 ms later.
 func (h *Hold) Deadline() time.Time {
 	if c := h.composite(); c != nil {

@@ -6,7 +6,7 @@
 // ends without warning, because somebody deleted its key or took it away by force, the group gets TERM at once, and KILL as
 // much later. A command that got TERM gets KILL also if a renewal succeeds in between.
 //
-// A lock that a release has given to this process, which waited for it, has some two seconds until its first renewal, whatever its
+// A lock that a release has given to this process, which waited for it, has ten seconds at most until its first renewal, whatever its
 // lease. The command starts after that.
 //
 // guard.go has the rule, signals.go passes signals on, process_unix.go is one command with its process group, and terminal_unix.go
