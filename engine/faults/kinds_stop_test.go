@@ -59,7 +59,7 @@ func TestFaultKindsAStopOfTheServerLosesNoHold(t *testing.T) {
 		for _, l := range s.links {
 			l.Hold(goesOn)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // sleeps: five seconds behind the stop
 		if err := held.hold.Err(); err != nil || !s.stands(name) {
 			s.T.Errorf("five seconds after the stop the hold has ended with %v; it stands in Redis: %t", err, s.stands(name))
 		}
