@@ -58,7 +58,6 @@ return each(#KEYS / keys, function(i, there)
 		end
 	end
 	if refused then return refused end
-	-- Who was given the lock has no place any more.
-	if stands and (forget(line, owner, reads and READER or code) == 1 or found[2]) and reads then follow(line, how, channelof(lock)) end
+	if stands and forget(line, owner, reads and READER or code) == 1 and reads then follow(line, how, channelof(lock)) end
 	return 1
 end)

@@ -35,7 +35,7 @@ var exactly = map[string]exact{
 
 	"read": {1, "", 1}, "read beside another": {1, "", 1}, "read again": {1, "", 1}, "read again without its key": {1, "", 1},
 	"read in line": {1, "", 1}, "write in line": {1, "", 1}, "write": {1, "", 1}, "write again": {1, "", 1}, "renew a reader": {1, "", 1}, "confirm a reader without its key": {1, "", 1}, "release the last reader to the line": {1, "0", -1}, "release a writer to the line": {1, "1", -1},
-	"release a writer to the readers in line": {1, "1", -1},
+	"release a writer before readers in line": {1, "1", -1},
 	"release the last reader":                 {1, "0", -1}, "release a reader beside another": {0, "", -1}, "release a reader beside a dead one": {1, "0", -1},
 	"release a writer": {1, "1", -1}, "release a writer that reads": {1, "1", -1}, "downgrade": {1, "1", 0}, "downgrade a writer that reads": {1, "1", 0}, "downgrade again": {0, "", 0},
 
@@ -137,7 +137,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 // goesOn are the scenes of what keeps and frees: at maxmemory they go on.
 var goesOn = []string{
 	"acquire again", "acquire in line again", "release to the line", "release from line", "renew", "confirm", "adopt again", "release",
-	"read again", "read again without its key", "write again", "renew a reader", "confirm a reader without its key", "release the last reader to the line", "release a writer to the line", "release a writer to the readers in line",
+	"read again", "read again without its key", "write again", "renew a reader", "confirm a reader without its key", "release the last reader to the line", "release a writer to the line", "release a writer before readers in line",
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"acquire simple again", "acquire simple in line again", "renew simple", "confirm simple", "adopt simple again", "release simple", "release simple to the line",
 	"release simple from line", "downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",

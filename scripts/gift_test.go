@@ -66,13 +66,6 @@ func linesOf() map[string]*lockInLine {
 			fmt.Sprint(bob, ":1:write ", code), rwChannel,
 			func(b *box) { b.stands(one, bob+":1:write=1", "mode=write") },
 		}
-		locks["reader, code "+fmt.Sprint(code)] = &lockInLine{
-			standing("mode", "write", ann+":1:write", "1"),
-			scripts.AcquireRead, []string{one, rwLine, scripts.HoldKey(one, bob+":1")}, []any{0, "PUBLISH", bob + ":1", nil, code, -1},
-			scripts.ReleaseWrite, []any{"PUBLISH", ann + ":1:write", rwChannel},
-			bob + ":1 0", rwChannel,
-			func(b *box) { b.stands(one, bob+":1=1", "mode=read") },
-		}
 	}
 	return locks
 }

@@ -117,15 +117,6 @@ func (b *box) gaveTo(reply, owner string) {
 	b.want(strings.TrimSuffix(strings.Join(keys, " "), " "+rwLine), one, "KEYS")
 }
 
-// gaveToRead checks that a reader was given it, without a hold key: that comes when it asks.
-func (b *box) gaveToRead(reply, owner string) {
-	b.Helper()
-	b.want(reply, given, "the release")
-	b.stands(one, owner+"=1", "mode=read")
-	b.endsWithin(one, 10*time.Second)
-	b.want(b.must("EXISTS", scripts.HoldKey(one, owner)), "0", "EXISTS of the hold")
-}
-
 // endsWithin checks that a key ends, and how soon.
 func (b *box) endsWithin(key string, longest time.Duration) {
 	b.Helper()
@@ -180,16 +171,6 @@ func TestPlacesOfReadersAndWriters(t *testing.T) {
 				b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, cid+":1", code, -1)
 			}
 			b.wantLine(bob+":1:write 1", reader(cid, 1))
-		})
-		t.Run("a place whose lease grows keeps its position", func(t *testing.T) {
-			b := b.written(t, ann+":1")
-			asks := func(owner string, lease time.Duration) {
-				b.eval(scripts.AcquireRead, []string{one, rwLine, scripts.HoldKey(one, owner)}, 0, "PUBLISH", owner, lease, woken, -1)
-			}
-			asks(bob+":1", 300*time.Millisecond)
-			asks(cid+":1", 10*time.Second)
-			asks(bob+":1", 9*time.Second)
-			b.wantLine(reader(bob, 1), reader(cid, 1))
 		})
 		t.Run("who has no code gets none", func(t *testing.T) {
 			b := b.written(t, ann+":1")
@@ -463,44 +444,44 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				return b, func() string { return b.endsWrite(ann+":1", "") }
 			}
 			who := map[bool]string{false: "a writer", true: "the last reader"}[reads]
-			t.Run(who+" gives the lock to the reader in front, and tells those behind it, up to a writer", func(t *testing.T) {
+			t.Run(who+" tells the readers in front, and nobody behind a writer", func(t *testing.T) {
 				b, release := last(t)
 				first, second, third, all := b.inbox(bob), b.inbox(cid), b.inbox(dan), b.hears(rwChannel)
 				b.stand(reader(bob, 1), reader(cid, 1), writer(dan, 1), reader(dan, 2), reader(cid, 3))
-				b.gaveToRead(release(), bob+":1")
-				b.wantLine(reader(cid, 1), writer(dan, 1), reader(dan, 2), reader(cid, 3))
-				b.endsWithin(rwLine, time.Minute)
+				b.want(release(), waiting(1, 5), "the release")
 				first("0")
 				second("0")
 				third("")
-				all(freed) // readers of Redisson may read, too
+				all(freed)
+				b.want(b.must("EXISTS", one), "0", "EXISTS")
+				if places := b.list("ZRANGE", rwLine, "0", "-1"); len(places) != 5 {
+					t.Errorf("in line stand %q, want no more than the five", places)
+				}
 				b.granted(b.reads(cid, 1))
+				first("0") // again: it may not have been told
+				second("")
 				b.granted(b.reads(bob, 1))
-				b.stands(one, bob+":1=1", cid+":1=1", "mode=read")
-				b.lasts(scripts.HoldKey(one, bob+":1"), 30*time.Second)
-				b.lasts(one, 30*time.Second)
-				first("")
 				second("")
 				third("")
 				b.want(b.endsRead(bob+":1", ""), "0", "the first release")
 				b.gaveTo(b.endsRead(cid+":1", ""), dan+":1")
 				third(proof)
 			})
-			t.Run(who+" tells 32 readers behind that one", func(t *testing.T) {
+			t.Run(who+" tells 32 of them", func(t *testing.T) {
 				b, release := last(t)
 				run, next := b.inbox(bob), b.inbox(cid)
-				for n := range 33 {
+				for n := range 32 {
 					b.must("ZADD", rwLine, fmt.Sprint(n), reader(bob, n))
 				}
-				b.must("ZADD", rwLine, "33", reader(cid, 1))
-				b.gaveToRead(release(), bob+":0")
-				run(strings.TrimSpace(strings.Repeat("0 ", 33)))
+				b.must("ZADD", rwLine, "32", reader(cid, 1))
+				b.want(release(), waiting(0, 33), "the release")
+				run(strings.TrimSpace(strings.Repeat("0 ", 32)))
 				next("")
-				for n := range 32 {
+				for n := range 31 {
 					b.granted(b.reads(bob, n))
 				}
 				next("")
-				b.granted(b.reads(bob, 32))
+				b.granted(b.reads(bob, 31))
 				next("0")
 				b.granted(b.reads(cid, 1))
 				b.want(b.must("EXISTS", rwLine), "0", "EXISTS of the line")
@@ -518,14 +499,18 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				b.lasts(one, 30*time.Second)
 				b.wantLine(reader(cid, 1))
 			})
-			t.Run(who+" gives it to a reader that does not come, and the next release to the next", func(t *testing.T) {
+			t.Run(who+" tells a reader twice, and when it has not come the writer behind it is given the lock", func(t *testing.T) {
 				b, release := last(t)
-				b.inbox(bob)
-				b.inbox(cid)
-				b.stand(reader(bob, 1), reader(cid, 1), writer(cid, 2))
-				b.gaveToRead(release(), bob+":1")
-				b.granted(b.reads(cid, 1))
-				b.gaveTo(b.endsRead(cid+":1", ""), cid+":2") // without a hold key bob counts as dead
+				first, second := b.inbox(bob), b.inbox(cid)
+				b.stand(reader(bob, 1), writer(cid, 1))
+				b.want(release(), waiting(0, 2), "the release")
+				first("0")
+				b.wantLine(reader(bob, 1), writer(cid, 1))
+				standing("mode", "write", ann+":2:write", "1")(b)
+				b.gaveTo(b.endsWrite(ann+":2", ""), cid+":1")
+				first("")
+				second(proof)
+				b.wantLine(reader(bob, 1))
 			})
 			t.Run(who+" passes the dead over", func(t *testing.T) {
 				b, release := last(t)
@@ -539,7 +524,7 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				b, release := last(t)
 				first, last := b.inbox(cid), b.inbox(dan)
 				b.stand(writer(bob, 1), reader(bob, 2), reader(cid, 1), reader(bob, 3), reader(bob, 4), reader(dan, 1))
-				b.gaveToRead(release(), cid+":1")
+				b.want(release(), waiting(0, 4), "the release")
 				first("0")
 				last("0")
 				b.granted(b.reads(cid, 1))
@@ -726,10 +711,10 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 				b.listen(scripts.Inbox(scripts.RWChannel(name), bob))
 			}
 			b.must("DEL", scripts.LineKey(two))
-			b.want(b.eval(scripts.ReleaseWrite, keys, args...), "["+given+" 0 "+given+"]", "release_write")
+			b.want(b.eval(scripts.ReleaseWrite, keys, args...), "["+given+" 0 "+waiting(0, 1)+"]", "release_write")
 			b.stands(one, bob+":0:write=1", "mode=write")
 			b.stands(two)
-			b.stands(three, bob+":2=1", "mode=read")
+			b.stands(three)
 		})
 		b.run(t, "a name with a hash tag", func(t *testing.T, b *box) {
 			channel, line := scripts.RWChannel(two), scripts.LineKey(two)
@@ -778,13 +763,12 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 	})
 }
 
-// A turn begins with what is given to a writer, or to readers, and at its end each of these is told that the lock is free.
 // invariant: claim-counts-from-its-acquire
 func TestTurnsOfReadersAndWriters(t *testing.T) {
 	b := realBox(t)
 	for name, of := range map[string]struct {
 		since int64 // before now; -1: nothing was given
-		gives bool
+		gives bool  // readers are told in its place, which begins no turn and ends none
 	}{
 		"none has begun":                     {-1, true},
 		"the last of a turn":                 {99, true},
@@ -820,14 +804,15 @@ func TestTurnsOfReadersAndWriters(t *testing.T) {
 					second(map[bool]string{true: "1"}[reads])
 					all("1")
 				}
-				if of.gives {
+				if of.gives && !reads {
 					b.want(reply, given, "the release")
 					b.want(b.must("ZSCORE", rwLine, "since"), fmt.Sprint(score), "since")
 					return
 				}
 				b.want(reply, waiting(1, 2), "the release")
 				b.want(b.must("EXISTS", one), "0", "EXISTS")
-				b.want(b.must("ZCOUNT", rwLine, fmt.Sprint(int64(1<<52)), "+inf"), "0", "since")
+				since := map[bool]string{true: "1", false: "0"}[of.since == 99]
+				b.want(b.must("ZCOUNT", rwLine, fmt.Sprint(int64(1<<52)), "+inf"), since, "since")
 			})
 		}
 	}
@@ -850,10 +835,10 @@ func TestAReaderThatLeavesTheLockToAnOutsiderTellsTheFirst(t *testing.T) {
 
 // Where Redis refuses a command the lock is free or somebody's, with an end, and nobody hears a code of a lock that it does not have.
 // invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
-func TestWhatCannotBeGivenToReadersAndWritersIsFreed(t *testing.T) {
+func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 	b := realBox(t)
 	for _, of := range refusedGifts {
-		for _, place := range []string{writer(bob, 1), bob + ":1:write 1", reader(bob, 1)} {
+		for _, place := range []string{writer(bob, 1), bob + ":1:write 1"} {
 			check := func(b *box, reply string, says func(string)) {
 				b.Helper()
 				b.want(reply, of.reply, "the release")
@@ -865,8 +850,6 @@ func TestWhatCannotBeGivenToReadersAndWritersIsFreed(t *testing.T) {
 				switch {
 				case of.reply != given:
 					b.want(b.must("EXISTS", one), "0", "EXISTS")
-				case place == reader(bob, 1):
-					b.gaveToRead(reply, bob+":1")
 				default:
 					b.gaveTo(reply, bob+":1")
 				}
@@ -887,18 +870,16 @@ func TestWhatCannotBeGivenToReadersAndWritersIsFreed(t *testing.T) {
 			})
 		}
 	}
-	for place, owner := range map[string]string{writer(bob, 1): bob + ":1:write", reader(bob, 1): bob + ":1"} {
-		t.Run("what cannot be taken back from "+place+" ends", func(t *testing.T) {
-			b := b.written(t, ann+":1")
-			says := b.inbox(bob)
-			b.stand(place)
-			refused := wrapped(scripts.ReleaseWrite, "", "if name == 'PUBLISH' or name == 'HDEL' then return 'NOPERM' end", "")
-			b.want(b.eval(refused, []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel), "-2", "the release")
-			b.want(b.must("HGET", one, owner), "1", "the owner")
-			b.endsWithin(one, 2*time.Second)
-			says("")
-		})
-	}
+	t.Run("what cannot be taken back ends", func(t *testing.T) {
+		b := b.written(t, ann+":1")
+		says := b.inbox(bob)
+		b.stand(writer(bob, 1))
+		refused := wrapped(scripts.ReleaseWrite, "", "if name == 'PUBLISH' or name == 'HDEL' then return 'NOPERM' end", "")
+		b.want(b.eval(refused, []string{one, rwLine}, "PUBLISH", ann+":1:write", rwChannel), "-2", "the release")
+		b.stands(one, bob+":1:write=1", "mode=write")
+		b.endsWithin(one, 2*time.Second)
+		says("")
+	})
 	for _, command := range []string{"HSET", "PEXPIRE"} {
 		b.run(t, "a reader whose "+command+" is refused keeps its place, and the lock its end", func(t *testing.T, b *box) {
 			b.stand(reader(bob, 1))
@@ -978,7 +959,7 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 			first, second := says(b, bob), says(b, cid)
 			b.reads(bob, 1)
 			b.reads(cid, 1)
-			b.gaveToRead(release(b), bob+":1")
+			b.want(release(b), waiting(0, 2), "the release")
 			first("0")
 			second("0")
 			b.granted(b.readsWith(scripts.AcquireRead, how, rwLine, bob+":1", woken, -1))
@@ -999,7 +980,7 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 		plain := b.inbox(bob)
 		sharded := b.listenSharded(scripts.Inbox(rwChannel, bob))
 		b.reads(bob, 1)
-		b.gaveToRead(b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "BOTH", ann+":1:write", rwChannel), bob+":1")
+		b.want(b.eval(scripts.ReleaseWrite, []string{one, rwLine}, "BOTH", ann+":1:write", rwChannel), waiting(0, 1), "the release")
 		plain("0")
 		b.want(<-sharded, "0", "the sharded inbox")
 	})
@@ -1031,7 +1012,7 @@ func TestManyDeadStandInAReadWriteLine(t *testing.T) {
 				first, second := b.inbox(bob), b.inbox(cid)
 				b.reads(bob, 1)
 				b.reads(cid, 1)
-				b.gaveToRead(b.endsWrite(ann+":1", ""), bob+":1")
+				b.want(b.endsWrite(ann+":1", ""), waiting(0, 2), "the release")
 				first("0")
 				second("0")
 			})

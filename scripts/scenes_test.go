@@ -87,15 +87,6 @@ func givenToWrite(o *outcome) {
 	}
 }
 
-// givenToRead does that for a reader.
-func givenToRead(o *outcome) {
-	o.Helper()
-	if _, given := o.reply.Given(); given {
-		o.want(o.must("HGET", one, "mode"), "read", "the mode")
-		o.want(o.must("HEXISTS", one, bob+":2"), "1", "the field of the first in line")
-	}
-}
-
 // lined has an owner stand in line besides. Whoever listens to nobody's channel hears what is for it.
 func lined(setup func(*box), owner string) func(*box) {
 	return func(b *box) {
@@ -168,11 +159,11 @@ var rwScenes = []scene{
 		[]any{"PUBLISH", 0, "me:1", nobody, 1}, givenToWrite},
 	{"release a writer to the line", scripts.ReleaseWriteFromLine, lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write"), lineNames[:2],
 		[]any{"PUBLISH", "me:1:write", nobody, 77}, givenToWrite},
-	{"release a writer to the readers in line", scripts.ReleaseWriteFromLine, func(b *box) {
+	{"release a writer before readers in line", scripts.ReleaseWriteFromLine, func(b *box) {
 		standing("mode", "write", "me:1:write", "1")(b)
 		b.must("ZADD", lineNames[1], "1", bob+":2 0", "2", bob+":3 0")
 		b.must("PEXPIRE", lineNames[1], "1800000")
-	}, lineNames[:2], []any{"PUBLISH", "me:1:write", nobody, 77}, givenToRead},
+	}, lineNames[:2], []any{"PUBLISH", "me:1:write", nobody, 77}, frees("me:1:write")},
 	{"release the last reader", scripts.ReleaseRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
 		[]any{"PUBLISH", 0, "me:1", nobody}, func(o *outcome) {
 			frees("me:1")(o)

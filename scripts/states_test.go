@@ -168,11 +168,6 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 			b.must("ZADD", lineNames[1], "1", "since")
 			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
 		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
-		"EXISTS HGET HLEN DEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH ZRANGE PUBLISH PUBLISH": {"release a writer to two readers in line", scripts.ReleaseWrite, func(b *box) {
-			standing("mode", "write", "me:1:write", "1")(b)
-			b.must("ZADD", lineNames[1], "1", "since", "1", bob+":2 0", "2", ann+":2 0")
-			b.listen(scripts.Inbox(scripts.RWChannel(one), bob))
-		}, lineNames[:2], []any{"PUBLISH", "me:1:write", scripts.RWChannel(one)}, nil},
 		"EXISTS SET":         {"acquire simple", scripts.AcquireSimple, nil, names, []any{0, "me:1", hour}, nil},
 		"GET PEXPIRE":        {"renew simple", scripts.RenewSimple, simply("me:1"), names, []any{"me:1", hour}, nil},
 		"EXISTS GET DEL":     {"release simple", scripts.ReleaseSimple, simply("me:1"), lineNames[:2], []any{"PUBLISH", "me:1", nobody, 100}, nil},
