@@ -44,6 +44,13 @@ func TestClaimEndScenes(t *testing.T) {
 			stall 3s
 			after 0s                         -> b ends: lost; release 2
 			answer given 2                   -> acquire in line 3 3s n 1003`,
+		"a caller that comes in a pause, after the one that waited has given up, asks when the pause is over": claimed + `
+			told 1
+			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
+			answer not-mine
+			c locks
+			alarm                            -> 16ms
+			after 16ms                       -> acquire in line 3 3s n 1003`,
 		"a place that was given when nobody wants it any more, and nobody heard of it": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer given 0

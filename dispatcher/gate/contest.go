@@ -83,13 +83,21 @@ func (c *contest) askFrom(at Time) {
 	}
 }
 
-// endPauses ends the pause before the next question.
-func (c *contest) endPauses(now Time) {
+// endSleep has the waiters ask now, or after a pause that is made for others.
+func (c *contest) endSleep(now Time) {
 	if c.askAt > now {
 		c.askAt = now
 	}
 	if r := c.rivals; r != &noRivals {
-		r.last.notBefore, r.turns.ends = 0, 0
+		r.last.notBefore = 0
+	}
+}
+
+// endPauses has the waiters ask now.
+func (c *contest) endPauses(now Time) {
+	c.endSleep(now)
+	if r := c.rivals; r != &noRivals {
+		r.turns.ends = 0
 	}
 }
 

@@ -24,8 +24,8 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.first() == nil && now >= l.contest.rivals.turns.ends: // the pause was for earlier waiters
-			l.contest.endPauses(now)
+		case q.lasting() == 0 && l.first() == nil: // the sleep was that of earlier waiters; a pause for others goes on
+			l.contest.endSleep(now)
 		}
 		l.ownContest().queue.push(w)
 	}
