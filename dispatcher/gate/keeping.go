@@ -166,12 +166,8 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	case f != nil: // the head of the queue in Redis has its turn
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
-		pause := l.cfg.pauseInLine(l.traits().polls)
-		if c.Reply > 0 { // it was told to ask at once, also if it polls
-			pause = l.cfg.listenerPause()
-		}
 		r := l.ownRivals()
-		r.leave(now, pause+l.cfg.listenerPause())
+		r.leave(now, l.cfg.pauseInLine(l.traits().polls)+l.cfg.listenerPause())
 		r.turns.peekAt = Never // the first in line looks
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0

@@ -30,14 +30,14 @@ func TestLineScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true
 			alarm                            -> none`,
-		"the first in line was told to ask at once": `
+		"it is left to the first also where others listen": `
 			codes
 			a locks                          -> acquire 1 3s
 			answer 1                         -> a: granted until 2.97s
 			a unlocks                        -> release 1
 			answer waiting 1 1               -> a ok: granted
 			b locks
-			alarm                            -> 4ms`,
+			alarm                            -> 18ms`,
 		"a 0 asks at once": claimed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer stands 2s`,

@@ -20,14 +20,6 @@ func TestSimpleScenes(t *testing.T) {
 			answer 0                         -> b ok: granted
 			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
-		"the first in line was told to ask at once": `
-			codes
-			a locks                          -> acquire simple 1 3s
-			answer 1                         -> a: granted until 2.97s
-			a unlocks                        -> release simple 1 turn 830ms
-			answer waiting 1 1               -> a ok: granted
-			b locks
-			alarm                            -> 4ms`,
 		"a 0 asks at once": simpleLine + `
 			told 0                           -> acquire simple in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
