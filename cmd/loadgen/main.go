@@ -4,7 +4,7 @@
 //
 //	go run ./cmd/loadgen
 //
-// It never runs against a server that nobody named:
+// It never loads a server that its command line does not name, whatever the environment says:
 //
 //	go run ./cmd/loadgen --redis redis://user:password@staging:6379 --names 500 --hold 2ms --duration 1m
 //
