@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/wheellock/wheellock/cmd/internal/signals"
 )
 
 // Signals passes on the signals that this process gets to the command that runs. While none runs, those that ask a process to end
@@ -24,22 +26,14 @@ type Signals struct {
 func Catch(parent context.Context) (context.Context, *Signals) {
 	s := &Signals{caught: make(chan os.Signal, 16)}
 	s.ctx, s.cancel = context.WithCancelCause(parent)
-	s.notify(ending)
+	signals.Notify(s.caught, ending...)
+	signal.Notify(make(chan os.Signal), syscall.SIGPIPE) // a note that nobody reads any more ends neither us nor the command
 	go func() {
 		for caught := range s.caught {
 			s.take(caught.(syscall.Signal))
 		}
 	}()
 	return s.ctx, s
-}
-
-// notify asks for signals, but not for those that were ignored when this process was started (as nohup does).
-func (s *Signals) notify(signals []os.Signal) {
-	for _, one := range signals {
-		if !signal.Ignored(one) {
-			signal.Notify(s.caught, one)
-		}
-	}
 }
 
 func (s *Signals) take(caught syscall.Signal) {
@@ -61,7 +55,7 @@ func (s *Signals) begin(start func() (*process, error)) (p *process, err error) 
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
 	}
-	s.notify(passed)
+	signals.Notify(s.caught, passed...)
 	if p, err = start(); err != nil {
 		return nil, err
 	}
@@ -75,7 +69,9 @@ func (s *Signals) over() (asked bool) {
 	defer s.mu.Unlock()
 	s.to = nil
 	for _, one := range passed { // Reset of none would be Reset of all
-		signal.Reset(one)
+		if !signal.Ignored(one) { // since this process was started
+			signal.Reset(one)
+		}
 	}
 	return s.asked
 }
