@@ -171,6 +171,7 @@ var badFlags = map[string]string{
 	"--redis=":                               "--redis is empty: name a server, or leave the flag out",
 	"--redis localhost":                      "--redis: Redis URL: it has no scheme",
 	"--redis redis://h --cacert ca.pem":      "--cacert, --cert and --key are for TLS",
+	"--redis redis:// --password-file /":     "--password-file: read /: is a directory",
 	"--user me":                              "--user, --password-file, --cacert, --cert and --key belong to a --redis",
 	"--redis ftp://user:hunter2@h":           "--redis: ",
 	"ten":                                    `what is "ten"? everything is said with flags`,

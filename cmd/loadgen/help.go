@@ -23,6 +23,7 @@ Where
   --user USER       log in as this user, in place of the URL's
   --password-file FILE
                     its first line is the password, in place of the URL's.
+                    This file and those below are read again at each handshake.
                     Without it and without one in the URL, the environment's
                     WHEELLOCK_PASSWORD or REDISCLI_AUTH is. That of sentinels is
                     WHEELLOCK_SENTINEL_PASSWORD. None is ever shown

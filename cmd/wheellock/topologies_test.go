@@ -214,6 +214,12 @@ func TestSentinelsWithAPassword(t *testing.T) {
 	}
 	call(3, "sesame", "lock", "job", "--", "sh", "-c", "exit 3")
 	call(0, "sesame", "ls").want(t, 0, "NAME")
+	file := filepath.Join(t.TempDir(), "password") // is the server's alone
+	if err := os.WriteFile(file, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	master.MustDo("ACL", "SETUSER", "app", "on", ">hunter2", "~*", "&*", "+@all")
+	call(0, "sesame", "lock", "--user", "app", "--password-file", file, "job", "--", "true")
 	call(1, "sesame", "doctor").want(t, 1, "1 sentinel is known")
 	for _, password := range []string{"", "wrong"} {
 		for command, exit := range map[string]int{"ls": 69, "doctor": 2} {
