@@ -1,14 +1,24 @@
 package guard
 
 import (
+	"os"
 	"runtime"
+	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // dieWithUs has the system kill the command when this process ends, however that ends.
 func dieWithUs(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+
+// adopts reports whether processes that lose their parent become ours: those of a container of which this one is the first.
+var adopts = sync.OnceValue(func() bool {
+	var subreaper int32
+	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0)
+	return os.Getpid() == 1 || err == nil && subreaper != 0
+})
 
 // unstopped gives the terminal away. A process that does not have it would be stopped for that, by TTOU. To ignore that signal instead would
 // last: the runtime does not take it back, and the next command would ignore it too.

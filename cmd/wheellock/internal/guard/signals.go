@@ -14,6 +14,7 @@ import (
 // end a context.
 type Signals struct {
 	caught chan os.Signal
+	ended  chan os.Signal // see orphans
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -24,16 +25,34 @@ type Signals struct {
 
 // Catch begins. The context ends with an Interrupted as its cause.
 func Catch(parent context.Context) (context.Context, *Signals) {
-	s := &Signals{caught: make(chan os.Signal, 16)}
+	s := &Signals{caught: make(chan os.Signal, 16), ended: make(chan os.Signal, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(parent)
 	signals.Notify(s.caught, ending...)
 	signal.Notify(make(chan os.Signal), syscall.SIGPIPE) // a note that nobody reads any more ends neither us nor the command
+	orphans(s.ended)
 	go func() {
-		for caught := range s.caught {
-			s.take(caught.(syscall.Signal))
+		for {
+			select {
+			case caught, more := <-s.caught:
+				if !more {
+					return
+				}
+				s.take(caught.(syscall.Signal))
+			case <-s.ended:
+				s.reap()
+			}
 		}
 	}()
 	return s.ctx, s
+}
+
+// reap reaps what has become ours, unless a command runs: then its process does.
+func (s *Signals) reap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.to == nil {
+		reap()
+	}
 }
 
 func (s *Signals) take(caught syscall.Signal) {
@@ -68,6 +87,7 @@ func (s *Signals) over() (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to = nil
+	reap()                       // what ended since the command
 	for _, one := range passed { // Reset of none would be Reset of all
 		if !signal.Ignored(one) { // since this process was started
 			signal.Reset(one)
@@ -80,6 +100,7 @@ func (s *Signals) over() (asked bool) {
 // and the others of its group, such as the shell of a script, get what the terminal would have sent them.
 func (s *Signals) Stop(o Outcome) {
 	signal.Stop(s.caught)
+	signal.Stop(s.ended)
 	close(s.caught)
 	s.cancel(nil)
 	if o.interrupted {
