@@ -239,7 +239,7 @@ func TestSmallScreens(t *testing.T) {
 	}
 	s.press("wheellock lock stock:17 -- wheellock ls\n")
 	s.await("TTL  KIND")
-	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n") {
+	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n1 lock is listed\nsimple locks of other libraries: --kind simple\n") {
 		t.Errorf("in 48 columns ls shows %q", line)
 	}
 	s.press("wheellock lock stock:17 -- env TERM=xterm wheellock top --count 1\n")

@@ -35,7 +35,7 @@ Exit code: 0 it is free; 1 nobody held it, or it was not to be freed.
   wheellock force --kind simple job:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			f := new(force)
-			f.kind.define(flags, "only those of engines are, because\nthose of other libraries look like any value")
+			f.kind.define(flags)
 			flags.BoolVar(&f.yes, "yes", false, "free it without asking")
 			return f.run
 		},

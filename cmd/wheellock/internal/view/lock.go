@@ -271,6 +271,8 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 const (
 	mostOfMany = 1024
 	mostOfOne  = 1 << 20
+
+	mostOfOwner = 127 // more than simpleOwner matches
 )
 
 // others finds out what has names that nobody holds as a lock. Of a string it reads so many bytes. The error may be that this user may not read

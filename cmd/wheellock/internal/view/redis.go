@@ -34,8 +34,8 @@ type redis struct {
 // kind is the flag --kind.
 type kind string
 
-func (k *kind) define(flags *flag.FlagSet, without string) {
-	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it "+without, func(text string) error {
+func (k *kind) define(flags *flag.FlagSet) {
+	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it only those of engines are, because\nthose of other libraries look like any value", func(text string) error {
 		if text != string(engine.KindSimple) {
 			return fmt.Errorf("want %s: other kinds are found by their keys", engine.KindSimple)
 		}

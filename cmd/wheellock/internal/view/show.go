@@ -33,7 +33,7 @@ Exit code: 0 somebody holds it; 1 nobody does.
   wheellock show --again 11s stock:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			s := new(show)
-			s.kind.define(flags, "only those of engines are, because\nthose of other libraries look like any value")
+			s.kind.define(flags)
 			flags.DurationVar(&s.again, "again", 0, "look again after `TIME`, and tell whether the lease was renewed. A holder renews every\nthird of its lease: 10s, unless its program has set another lease")
 			return s.run
 		},

@@ -27,18 +27,18 @@ the screen; elsewhere it writes a line for each look.
 
 Each look asks first for the names that processes wait for, and then goes through all
 keys that match PATTERN with SCAN: about a third of a millisecond of the server's time
-for a thousand keys. Up to 10,000 names are followed: those that are waited for, and
-then those that come first. With more the count is shown as 10000+. At a terminal q or
-Ctrl-C ends it.
+for a thousand keys, and two more for a thousand strings. Up to 10,000 names are
+followed: those that are waited for, and then those that come first. With more the count
+is shown as 10000+. At a terminal q or Ctrl-C ends it.
 
-Simple locks are strings: --kind simple follows them alone, all strings of PATTERN that
-have a TTL.
+Simple locks of engines show by their values. Those of other libraries look like any
+value: --kind simple follows all strings of PATTERN that have a TTL, and nothing else.
 
   wheellock top
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			t := new(top)
-			t.kind.define(flags, "none are")
+			t.kind.define(flags)
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
@@ -159,6 +159,11 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		locks, err := r.holding(ctx, names)
 		t.first = t.first && err == nil // then eachOf finds out why, and what can be seen nevertheless
 		found(locks)
+		if !r.simple {
+			locks, err = r.simpleOfEngines(ctx, names)
+			t.first = t.first && err == nil
+			found(locks)
+		}
 	}
 	unread := r.unread
 	err := r.eachOf(ctx, t.pattern, t.follows, found)
@@ -273,7 +278,7 @@ func (t *top) show(env *cli.Env, r *redis) {
 		fmt.Fprintln(env.Stdout, line)
 		return
 	}
-	t.draw(env, r.place, held, all, waiting, columns, lines)
+	t.draw(env, r, held, all, waiting, columns, lines)
 }
 
 // dumb reports whether the terminal understands no escapes.
@@ -282,7 +287,7 @@ func dumb() bool { return os.Getenv("TERM") == "dumb" }
 const topForm = "%7s %7s %6s  %-7s %-*s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
-func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting *int64, width, height int) {
+func (t *top) draw(env *cli.Env, r *redis, held string, all []*hot, waiting *int64, width, height int) {
 	every := fmt.Sprintf("every %v", t.interval)
 	if t.took > t.interval {
 		every = fmt.Sprintf("a look takes %s", length(t.took))
@@ -292,9 +297,12 @@ func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting *int64,
 		waits = cli.Plural(*waiting, "process waits", "processes wait")
 	}
 	lines := []string{
-		fmt.Sprintf("wheellock top  %s  %s  q ends", place, every),
+		fmt.Sprintf("wheellock top  %s  %s  q ends", r.place, every),
 		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, waits, t.changes),
 		"",
+	}
+	if !r.simple {
+		lines[2] = simpleOfOthers
 	}
 	all = all[:max(0, min(len(all), height-2-len(lines)))]
 	holders, names := []string{"HOLDER"}, []string{"NAME"}
