@@ -65,7 +65,7 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 	if e != nil {
 		defer e.Close()
 	}
-	if err = errors.Join(r.mayLook(ctx), err); err != nil { // all missing rights at once
+	if err = errors.Join(r.mayLookAtOne(ctx), err); err != nil { // all missing rights at once
 		return env.Fail(err)
 	}
 	l, err := r.inspect(ctx, name)

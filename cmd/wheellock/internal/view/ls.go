@@ -72,7 +72,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env, l.kind)
+	r, err := dial(ctx, env, l.kind, (*redis).mayLook)
 	if err != nil {
 		return env.Fail(err)
 	}

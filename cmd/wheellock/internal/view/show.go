@@ -53,7 +53,7 @@ func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env, s.kind)
+	r, err := dial(ctx, env, s.kind, (*redis).mayLookAtOne)
 	if err != nil {
 		return env.Fail(err)
 	}

@@ -81,7 +81,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	case t.count < 0:
 		return env.Usage("--count %d: must not be negative", t.count)
 	}
-	r, err := dial(ctx, env, t.kind)
+	r, err := dial(ctx, env, t.kind, (*redis).mayLook)
 	if err != nil {
 		return env.Fail(err)
 	}
