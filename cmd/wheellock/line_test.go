@@ -78,6 +78,9 @@ func TestShowAndTopOfALine(t *testing.T) {
 			}
 		}
 		mustHideCodes(t, server, name, text, json)
+		if _, holder, _ := strings.Cut(text, "held by"); strings.Count(holder, "\n") != 4+2+3 {
+			t.Errorf("show %s: want four lines of its holder, lease and waiting, and one for each place:\n%s", name, text)
+		}
 	}
 	top, _ := inside(t, 0, "top", "--count", "1", "--redis", server.URL())
 	if !strings.Contains(top, "held=2 waiting=6 ") {
@@ -133,7 +136,7 @@ func TestShowOfALongLine(t *testing.T) {
 		end
 		redis.call('ZADD', KEYS[1], 4503599627370496, 'since')`, "1", keys.LineKey("stock:7"))
 	text, _ := inside(t, 0, "show", "stock:7", "--redis", server.URL())
-	if strings.Count(text, "place ") != 20 || !strings.Contains(text, " and 1480 more\n") || !strings.Contains(text, "waiting    1500 processes\n") {
+	if strings.Count(text, "place ") != 10 || !strings.Contains(text, " and 1490 more\n") || !strings.Contains(text, "waiting    1500 processes\n") {
 		t.Errorf("of a line of 1500:\n%s", text)
 	}
 	json, _ := inside(t, 0, "show", "stock:7", "--json", "--redis", server.URL())

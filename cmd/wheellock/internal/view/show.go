@@ -108,8 +108,11 @@ var nouns = map[engine.Kind]string{
 	engine.KindPermits: "permit semaphore", engine.KindSimple: "simple lock",
 }
 
-// mostShown is how many holders are shown to people, and how many places of a queue or a line.
-const mostShown = 20
+// Of many holders, and of a queue or a line, the first are shown to people, so that all fits a terminal of 24 lines. One holder has several lines.
+const (
+	mostShown   = 10
+	leastPlaces = 3
+)
 
 // write writes what is known.
 func (l *Lock) write(w io.Writer) {
@@ -135,7 +138,7 @@ func (l *Lock) write(w io.Writer) {
 	}
 	owners := l.Owners[:min(len(l.Owners), mostShown)]
 	for i := range owners {
-		owners[i].write(line, "held by")
+		owners[i].write(line, "held by", len(owners) == 1)
 	}
 	if more := l.Holders - int64(len(owners)); more > 0 && len(owners) > 0 {
 		line("", "and %d more", more)
@@ -166,17 +169,17 @@ func (l *Lock) write(w io.Writer) {
 	default:
 		line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
 	}
-	queue := l.Queue[:min(len(l.Queue), mostShown)]
+	queue := l.Queue[:min(len(l.Queue), max(leastPlaces, mostShown+1-len(owners)))]
 	for i := range queue {
-		queue[i].write(line, fmt.Sprintf("place %d", i+1))
+		queue[i].write(line, fmt.Sprintf("place %d", i+1), false)
 	}
 	if more := l.Queued - int64(len(queue)); more > 0 {
 		line("", "and %d more", more)
 	}
 }
 
-// write writes an owner in one line or two.
-func (o *Owner) write(line func(what, format string, args ...any), what string) {
+// write writes an owner, in one line if it is not to be whole.
+func (o *Owner) write(line func(what, format string, args ...any), what string, whole bool) {
 	switch {
 	case o.Detached && o.Identity != "":
 		line(what, "nobody: %s left it taken (min hold, or detached)", shown(o.Identity))
@@ -189,10 +192,12 @@ func (o *Owner) write(line func(what, format string, args ...any), what string) 
 		line(what, "%s, whose process is not known", cut(shown(o.ID), mostOfMany))
 	default:
 		line(what, "%s", shown(o.Identity))
+	}
+	if whole && o.Identity != "" {
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
 		line("", "id %s", shown(o.ID))
 	}
-	if o.Count > 0 {
+	if o.Count > 0 && (whole || o.Count > 1) {
 		line("", "hold count %d", o.Count)
 	}
 }
