@@ -61,6 +61,9 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	defer r.Close()
+	if err := r.takesWrites(ctx); err != nil {
+		return env.Fail(err)
+	}
 	e, err := env.Open(ctx, func(*engine.Options) {})
 	if e != nil {
 		defer e.Close()

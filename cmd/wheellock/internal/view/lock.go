@@ -1,6 +1,6 @@
 // Package view has the commands that show locks: ls, show, force and top.
 //
-// redis.go asks Redis, masters.go each master of a cluster, lock.go finds out what the keys of a name are, and each command has a file.
+// redis.go asks Redis, masters.go each master of a cluster, replica.go whether it is one, lock.go finds out what the keys of a name are, and each command has a file.
 package view
 
 import (

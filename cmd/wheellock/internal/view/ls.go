@@ -99,6 +99,9 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		slices.SortFunc(all, order)
 		table.add(all)
 	}
+	if err == nil {
+		err = r.behind(ctx, env.Note)
+	}
 	if err != nil {
 		return env.Fail(err)
 	}

@@ -72,6 +72,9 @@ func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	} else {
 		l.write(env.Stdout)
 	}
+	if err := r.behind(ctx, env.Note); err != nil {
+		return env.Fail(err)
+	}
 	if l.Holders == 0 {
 		return cli.ExitNo
 	}

@@ -92,10 +92,17 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		defer restore()
 	}
 	t.began, t.names = time.Now(), make(map[string]*hot)
+	told := false
+	note := func(format string, args ...any) {
+		if !told {
+			env.Note(format, args...)
+		}
+		told = true
+	}
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
 	for {
-		err := t.look(ctx, r)
+		err := t.look(ctx, r, note)
 		nothing := len(r.masters) == 0
 		switch {
 		case ctx.Err() != nil:
@@ -122,7 +129,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 }
 
 // look looks once at everything.
-func (t *top) look(ctx context.Context, r *redis) error {
+func (t *top) look(ctx context.Context, r *redis, note func(format string, args ...any)) error {
 	t.looks++
 	t.more, t.changes = false, 0
 	began := time.Now()
@@ -167,6 +174,9 @@ func (t *top) look(ctx context.Context, r *redis) error {
 	}
 	unread := r.unread
 	err := r.eachOf(ctx, t.pattern, t.follows, found)
+	if err == nil {
+		err = r.behind(ctx, note)
+	}
 	t.more = t.more || r.unread > unread || err != nil
 	for name, h := range t.names {
 		if h.seen < t.looks && len(t.names) > mostNames/2 {
