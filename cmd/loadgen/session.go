@@ -104,7 +104,7 @@ func (s *session) announce() {
 		fmt.Fprintln(s.out, report.Wrap("", report.Describe(s.plan), s.width))
 	}
 	if s.target.Kind == target.Given {
-		fmt.Fprintf(s.out, "every key of this run has %s in its name\n", s.plan.Prefix)
+		fmt.Fprintln(s.out, report.Wrap("", "every key of this run has "+s.plan.Prefix+" in its name", s.width))
 	}
 	fmt.Fprintln(s.out)
 }

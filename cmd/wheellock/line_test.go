@@ -215,6 +215,8 @@ func TestSimpleLocks(t *testing.T) {
 		args := append([]string{c.args[0], "--redis", server.URL()}, c.args[1:]...)
 		if out := wheellock(t, args...).want(t, c.exit).stdout.String(); !strings.Contains(out, c.want) {
 			t.Errorf("%v printed\n%s, want %q", c.args, out, c.want)
+		} else if strings.Contains(out, "unless renewed") && strings.Contains(out, "their token") {
+			t.Errorf("%v printed\n%s: of a renewal by another library nothing is known", c.args, out)
 		}
 	}
 	if keys := server.Keys(); !slices.Equal(keys, []string{"job:1", "job:3"}) {

@@ -190,7 +190,7 @@ func TestTerminal(t *testing.T) {
 	s.await("freed nothing\n")
 	s.await("ready> ")
 	s.press("wheellock lock job -- true\n")
-	s.await(`waiting for "job", which `)
+	s.await(`waiting for "job": the owner is `)
 	s.press(ctrlC)
 	s.await("ended by a signal")
 	s.await("ready> ")

@@ -568,11 +568,26 @@ func TestShowAgain(t *testing.T) {
 	}
 }
 
+// While a name stays taken without a holder, nobody is told as one, and no renewal is expected.
+func TestAHolderThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, kind := range []string{"fenced", "simple"} {
+		wheellock(t, "lock", "--redis", server.URL(), "--kind", kind, "--min-hold", "1h", kind, "--", "true").want(t, 0)
+		tried := wheellock(t, "lock", "--redis", server.URL(), "--kind", kind, "--try", kind, "--", "true").want(t, 75, "nobody holds it any more").stderr.String()
+		shown := wheellock(t, "show", "--redis", server.URL(), kind).want(t, 0, "nobody: left taken").stdout.String()
+		if strings.Contains(tried, "detached\n") || strings.Contains(shown, "renewed") {
+			t.Errorf("it said %s\n%s", tried, shown)
+		}
+	}
+}
+
 // The URL of a Redis is no name, and no pattern.
 func TestURLInThePlaceOfAName(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"ls", "top", "show", "force"} {
 		wheellock(t, command, "redis://:secret@127.0.0.1:1").want(t, 64, "put --redis before it")
+		wheellock(t, command, "redis://:secret@127.0.0.1:1", "stock:7").want(t, 64, "put --redis before it")
 	}
 }
 

@@ -176,18 +176,25 @@ func onePattern(args []string) (pattern string, err error) {
 	switch {
 	case len(args) == 0:
 		return "*", nil
+	case noURL(args[0]) != nil:
+		return "", noURL(args[0])
 	case len(args) > 1:
 		return "", fmt.Errorf("what is %q? give one pattern, in quotes", args[1])
 	}
-	return args[0], noURL(args[0])
+	return args[0], nil
 }
 
 // oneName is the name of a command that takes one.
 func oneName(args []string) (name string, err error) {
+	for _, arg := range args {
+		if err := noURL(arg); err != nil {
+			return "", err
+		}
+	}
 	if len(args) != 1 {
 		return "", fmt.Errorf("name one lock, not %d", len(args))
 	}
-	return args[0], noURL(args[0])
+	return args[0], nil
 }
 
 // noURL refuses what was meant for --redis. Other URLs are names like any.

@@ -155,6 +155,8 @@ func (l *Lock) write(w io.Writer) {
 	switch {
 	case len(l.Owners) > 0 && l.TTL < 0:
 		line("lease", "no expiry: it will never free itself")
+	case len(l.Owners) > 0 && (l.Owners[0].Detached || l.Kind == engine.KindSimple && !simpleOwner.MatchString(l.Owners[0].ID)):
+		line("lease", "expires in %s", left(l.TTL))
 	case len(l.Owners) > 0:
 		line("lease", "expires in %s unless renewed", left(l.TTL))
 	}
