@@ -129,7 +129,7 @@ const rowForm = "%7s%11s%9s%8s%8s%9s%8s%10s%9s"
 
 var columnEnds = []int{7, 18, 27, 35, 43, 52, 60, 70, 79}
 
-// fit leaves out the columns for which the terminal has no room.
+// fit leaves out the columns for which the terminal is too narrow.
 func (l *Live) fit(line string) string {
 	end := 0
 	for _, e := range columnEnds {

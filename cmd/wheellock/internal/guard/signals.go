@@ -28,7 +28,7 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 	s := &Signals{caught: make(chan os.Signal, 16), ended: make(chan os.Signal, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(parent)
 	signals.Notify(s.caught, ending...)
-	signal.Notify(make(chan os.Signal), syscall.SIGPIPE) // a note that nobody reads any more ends neither us nor the command
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a note that nobody reads any more ends neither us nor the command
 	orphans(s.ended)
 	go func() {
 		for {
