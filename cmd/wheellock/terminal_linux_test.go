@@ -219,6 +219,7 @@ func TestTerminal(t *testing.T) {
 	server.MustDo("HSET", long, "285475da-9152-4c83-822a-67ee2f116a79:51", "1")
 	s.press("clear; wheellock ls; TERM=xterm wheellock top --interval 100ms\n")
 	s.await("TTL  KIND     HOLDER")
+	s.await("1 held  0 processes wait  0 changes in this look (CHANGES: in all)\x1b[K\n")
 	s.await("CHANGES")
 	if row := s.await("…"); strings.Contains(row, long) {
 		t.Errorf("a row is longer than the terminal: %q", row)

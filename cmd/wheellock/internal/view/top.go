@@ -23,8 +23,8 @@ func Top() cli.Command {
 		Help: `Looks every --interval which names are held, by whom, and how many processes wait,
 and shows the names first whose owner has changed most often from one look to the next.
 A name that is locked and freed between two looks is not seen. At a terminal it redraws
-the screen; elsewhere it writes a line for each look. Changes of owner are counted since
-the look before, those of one name since top began.
+the screen; elsewhere it writes a line for each look. A change is one of owner since the
+look before; of one name all are counted since top began.
 
 Each look asks first for the names that processes wait for, and then goes through all
 keys that match PATTERN with SCAN: about a third of a millisecond of the server's time
@@ -309,7 +309,7 @@ func (t *top) draw(env *cli.Env, r *redis, held string, all []*hot, waiting *int
 	}
 	lines := []string{
 		fmt.Sprintf("wheellock top  %s  %s  q ends", r.place, every),
-		fmt.Sprintf("%s held  %s  %d changes since the last look (CHANGES: since the start)", held, waits, t.changes),
+		fmt.Sprintf("%s held  %s  %d changes in this look (CHANGES: in all)", held, waits, t.changes),
 		"",
 	}
 	if !r.simple {
