@@ -137,6 +137,7 @@ func TestGateway(t *testing.T) {
 	}
 	want("/orders", "acme", 200, "served")
 	want("/orders", strings.Repeat("x", 2000), 400, "no such tenant")
+	want("/orders", "", 400, "no such tenant")
 	other := testkit.MustLock(t, testkit.Connect(t, server.Addr()).Mutex("tenant:acme"))
 	want("/orders", "acme", 503, "busy")
 	want("/batch?tenant=acme&tenant=globex", "", 200, "acme: busy\nglobex: served")

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ type bound struct {
 func define(s *settings) (*flag.FlagSet, []bound) {
 	p := &s.plan
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
-	flags.StringVar(&s.redis.URL, "redis", os.Getenv(redisflags.URLVariable), "")
+	flags.StringVar(&s.redis.URL, "redis", "", "") // and no variable: a server is loaded if this command line names it
 	s.redis.Define(flags)
 	flags.StringVar(&s.json, "json", "", "")
 	flags.StringVar(&s.html, "html", "", "")

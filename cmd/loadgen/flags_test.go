@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 )
@@ -22,23 +21,6 @@ func TestFlagsDefaults(t *testing.T) {
 	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Dispatchers: 1, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	if s.plan != want || s.redis.URL != "" || s.json != "" {
 		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
-	}
-}
-
-// WHEELLOCK_REDIS names a server as the flag does, and the flag wins.
-func TestFlagsFromTheEnvironment(t *testing.T) {
-	t.Setenv(redisflags.URLVariable, "redis://environment")
-	for args, want := range map[string]string{"": "redis://environment", "--user me": "redis://environment", "--redis redis://flag": "redis://flag"} {
-		if s, err := parse(strings.Fields(args)); err != nil || s.redis.URL != want {
-			t.Errorf("%q: %q, %v; want %s", args, s.redis.URL, err, want)
-		}
-	}
-	if _, err := parse([]string{"--redis="}); err == nil {
-		t.Error("an empty flag is taken for none")
-	}
-	t.Setenv(redisflags.URLVariable, "hunter2")
-	if _, err := parse(nil); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("what is no URL: %v", err)
 	}
 }
 
@@ -189,6 +171,7 @@ var badFlags = map[string]string{
 	"--redis=":                               "--redis is empty: name a server, or leave the flag out",
 	"--redis localhost":                      "--redis: Redis URL: it has no scheme",
 	"--redis redis://h --cacert ca.pem":      "--cacert, --cert and --key are for TLS",
+	"--redis redis:// --password-file /":     "--password-file: read /: is a directory",
 	"--user me":                              "--user, --password-file, --cacert, --cert and --key belong to a --redis",
 	"--redis ftp://user:hunter2@h":           "--redis: ",
 	"ten":                                    `what is "ten"? everything is said with flags`,

@@ -8,21 +8,22 @@ const help = `loadgen puts a lock under contention and measures what that costs.
 
 Alone it starts a redis-server from the PATH for itself (or, where there is
 none, an emulation of Redis in its own process, and says so), loads it for ten
-seconds and leaves nothing behind. It never runs against a server that nobody
-named.
+seconds and leaves nothing behind. It never loads a server that its command line
+does not name.
 
 Where
   --redis URL       the Redis to load: redis://user:password@host:port/db,
                     rediss:// (TLS), unix:///path, Sentinel and Cluster as in
-                    engine.ParseURL. Left out: the URL in WHEELLOCK_REDIS in the
-                    environment, if it is set. All keys of a run have
-                    loadgen:<random>: in their names, and no other key is ever
-                    touched
+                    engine.ParseURL. Left out: a private one. No variable, such
+                    as WHEELLOCK_REDIS, names a server to load. All keys of a
+                    run have loadgen:<random>: in their names, and no other key
+                    is ever touched
   --master URL      quorum: one more server beside --redis; give it twice at
                     least. Without --redis there are three private ones
   --user USER       log in as this user, in place of the URL's
   --password-file FILE
                     its first line is the password, in place of the URL's.
+                    This file and those below are read again at each handshake.
                     Without it and without one in the URL, the environment's
                     WHEELLOCK_PASSWORD or REDISCLI_AUTH is. That of sentinels is
                     WHEELLOCK_SENTINEL_PASSWORD. None is ever shown

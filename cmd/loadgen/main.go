@@ -4,7 +4,7 @@
 //
 //	go run ./cmd/loadgen
 //
-// It never runs against a server that nobody named:
+// It never loads a server that its command line does not name, whatever the environment says:
 //
 //	go run ./cmd/loadgen --redis redis://user:password@staging:6379 --names 500 --hold 2ms --duration 1m
 //
@@ -59,6 +59,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/internal/notes"
 	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
+	"github.com/wheellock/wheellock/cmd/internal/signals"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )
@@ -92,15 +93,16 @@ func roles(args []string) (exit int) {
 			return runChild(os.Stdin, os.Stdout)
 		}
 	}
-	end, hurry, release := signals()
+	signals.Keep()
+	end, hurry, release := interrupts()
 	defer release()
 	return run(end, hurry, args, os.Stdout, os.Stderr)
 }
 
-// signals gives two contexts: the first Ctrl-C, or request to terminate, ends one, the second the other.
-func signals() (end, hurry context.Context, release func()) {
+// interrupts gives two contexts: the first Ctrl-C, or request to terminate, ends one, the second the other.
+func interrupts() (end, hurry context.Context, release func()) {
 	caught := make(chan os.Signal, 2)
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	signals.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	end, first := context.WithCancel(context.Background())
 	hurry, second := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -4,7 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
@@ -17,6 +16,5 @@ func TestMain(m *testing.M) {
 	if helper || os.Getenv(asProgram) != "" {
 		os.Exit(roles(os.Args[1:]))
 	}
-	os.Unsetenv(redisflags.URLVariable)
 	testkit.Main(m)
 }

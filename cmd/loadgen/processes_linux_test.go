@@ -163,3 +163,28 @@ func TestChildWithoutAParent(t *testing.T) {
 		t.Errorf("locks left: %q", keys)
 	}
 }
+
+// What a script starts with & ignores INT and QUIT, and so does loadgen then.
+func TestSignalsThatWereIgnored(t *testing.T) {
+	t.Parallel()
+	redistest.Require(t, "redis-server")
+	cmd := exec.Command("sh", "-c", `trap '' INT QUIT; exec "$0" "$@"`, os.Args[0], "--workers", "1", "--think", "10ms", "--duration", "300ms", "--warmup", "0")
+	cmd.Env = append(os.Environ(), asProgram+"=1", temporary(t))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan() // its signals are set
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	for lines.Scan() {
+	}
+	_, ignored, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _ := strconv.ParseUint(ignored[:min(16, len(ignored))], 16, 64)
+	if err := cmd.Wait(); err != nil || mask&6 != 6 {
+		t.Errorf("%v; it ignores %x, want INT and QUIT, 6, among them", err, mask)
+	}
+}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
@@ -96,10 +98,13 @@ func (s *session) measure() (result *report.Result, err error) {
 func (s *session) announce() {
 	if s.round == 0 {
 		fmt.Fprintln(s.out, report.Wrap("loadgen: ", s.target.Meaning(), s.width))
+		if s.settings.redis.URL == "" && os.Getenv(redisflags.URLVariable) != "" {
+			fmt.Fprintln(s.out, report.Wrap("", "the server in "+redisflags.URLVariable+" is not loaded: only --redis names one", s.width))
+		}
 		fmt.Fprintln(s.out, report.Wrap("", report.Describe(s.plan), s.width))
 	}
 	if s.target.Kind == target.Given {
-		fmt.Fprintf(s.out, "every key of this run has %s in its name\n", s.plan.Prefix)
+		fmt.Fprintln(s.out, report.Wrap("", "every key of this run has "+s.plan.Prefix+" in its name", s.width))
 	}
 	fmt.Fprintln(s.out)
 }

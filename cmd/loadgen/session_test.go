@@ -231,12 +231,12 @@ func TestRunAgainstNoServerThatNobodyNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	host, port, _ := strings.Cut(server.Addr(), ":")
-	env := []string{"REDIS_URL=" + server.URL(), "REDIS_ADDR=" + server.Addr(), "REDIS_HOST=" + host, "REDIS_PORT=" + port, temporary(t)}
+	env := []string{"WHEELLOCK_REDIS=" + server.URL(), "REDIS_URL=" + server.URL(), "REDIS_ADDR=" + server.Addr(), "REDIS_HOST=" + host, "REDIS_PORT=" + port, temporary(t)}
 	exit, out, said := program(t, env, "--workers", "8", "--think", "10ms", "--warmup", "0", "--duration", "500ms")
 	if exit != exitOK {
 		t.Errorf("exit %d, said %s", exit, said)
 	}
-	wantSaid(t, out, "private redis-server")
+	wantSaid(t, out, "private redis-server", "the server in WHEELLOCK_REDIS is not loaded: only --redis names one")
 	if n := server.CommandCounts()["hello"]; n != 0 {
 		t.Errorf("%d clients came to the server that nobody named", n)
 	}

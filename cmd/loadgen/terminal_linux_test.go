@@ -59,7 +59,7 @@ func onTerminal(t *testing.T, columns int, args ...string) string {
 func TestEverythingFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	for _, columns := range []int{80, 120} {
+	for _, columns := range []int{50, 80, 120} {
 		shown := onTerminal(t, columns, "--redis", server.URL(), "--workers", "4..64", "--steps", "3", "--kind", "permits", "--zipf", "0.99", "--names", "1k",
 			"--hold", "1ms", "--wait", "1ms", "--think", "5ms", "--processes", "2", "--warmup", "200ms", "--duration", "1500ms")
 		if !strings.Contains(shown, "no violation") || !strings.Contains(shown, "acquire") {

@@ -111,6 +111,7 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"ls --redis rediss://h --cert x":       "--cert and --key belong together",
 		"ls --redis rediss://h --cacert /none": "--cacert: open /none",
 		"ls --password-file /none":             "--password-file: open /none",
+		"ls --password-file /dev/null":         "--password-file /dev/null: its first line is empty",
 		"lock job --identity \x01 -- true":     "Identity",
 	} {
 		stdout, said := inside(t, 64, strings.Split(args, " ")...)

@@ -264,3 +264,30 @@ func TestALockThatWasGivenIsNotOverdue(t *testing.T) {
 	p.end(t)
 	p.want(t, 0)
 }
+
+// A password that changes while a command runs costs nothing: the next connection reads the file again.
+func TestAPasswordThatChanges(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--requirepass", "old")
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(file, "old\n")
+	p, d := lockedShell(t, "redis://"+server.Addr(), `echo group $$ >>$DIARY; until [ -e "$DIARY.done" ]; do sleep 0.02; done`, "--lease", "9s", "--password-file", file)
+	d.await(t, "group")
+	server.MustDo("CONFIG", "SET", "requirepass", "new")
+	write(file, "new\n")
+	server.KillClients("normal")
+	left := int64(0)
+	redistest.Await(t, "a renewal", func() bool {
+		before := left
+		left = server.MustDo("PTTL", "job").Int
+		return before > 0 && left > before
+	})
+	write(string(d)+".done", "")
+	p.end(t)
+	p.want(t, 0)
+}

@@ -22,11 +22,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/notes"
+	"github.com/wheellock/wheellock/cmd/internal/signals"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/doctor"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/hold"
@@ -39,11 +39,9 @@ func commands() []cli.Command {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals.Keep()
 	cli.Fit(os.Stdout)
-	exit := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(exit)
+	os.Exit(run(signals.Context(os.Interrupt, syscall.SIGTERM), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is wheellock without the process around it. Flags that all commands have may stand before the command.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,8 +30,55 @@ func TestMissingRightsAreNamedAtOnce(t *testing.T) {
 		call := func(rights ...string) *program {
 			return wheellock(t, append([]string{command, "--redis", asUser(server, append(few, rights...)...)}, args...)...)
 		}
-		said := call().want(t, 69, "+hscan", "+pttl", "+hlen", "+zrange").stderr.String()
+		fields := map[string]string{"ls": "+hscan", "top": "+hscan", "show": "+hgetall", "force": "+hgetall"}[command] // one name needs no search
+		said := call().want(t, 69, fields, "+pttl", "+hlen", "+zrange").stderr.String()
 		call(regexp.MustCompile(`\+[a-z|]+`).FindAllString(said, -1)...).want(t, 0, "by-"+command)
+	}
+}
+
+// The rule of SECURITY.md, which is that of an engine, is enough to show a lock of any kind, and to free it; searches need what it says besides.
+func TestShowUnderTheRuleOfAnEngine(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	prefix := func(o *engine.Options) { o.NameMapper = func(name string) string { return "app:" + name } }
+	e, other := testkit.Connect(t, server.Addr(), prefix), testkit.Connect(t, server.Addr(), prefix)
+	for kind, lock := range map[string]func(*engine.Engine) engine.Locker{
+		"mutex":  func(e *engine.Engine) engine.Locker { return e.Mutex("mutex") },
+		"fenced": func(e *engine.Engine) engine.Locker { return e.FencedMutex("fenced") },
+		"fair":   func(e *engine.Engine) engine.Locker { return e.FairMutex("fair") },
+		"read":   func(e *engine.Engine) engine.Locker { return e.RWMutex("read").Reader() },
+		"write":  func(e *engine.Engine) engine.Locker { return e.RWMutex("write").Writer() },
+		"simple": func(e *engine.Engine) engine.Locker { return e.SimpleMutex("simple") },
+	} {
+		testkit.MustLock(t, lock(e))
+		if kind != "read" {
+			lock(other).LockAsync(t.Context())
+			redistest.Await(t, "a waiter for "+kind, func() bool {
+				return server.MustDo("LLEN", "redisson_lock_queue:{app:fair}").Int > 0 && kind == "fair" || places(server, "app:"+kind) > 0
+			})
+		}
+	}
+	server.MustDo("SET", "app:number", "5")
+	server.MustDo("HSET", "app:hash", "field", "1")
+	for _, name := range []string{"app:mutex", "app:fenced", "app:fair", "app:read", "app:write", "app:simple", "app:number", "app:hash", "app:nothing"} {
+		show := func(rule ...string) (shown row) {
+			p := wheellock(t, "show", "--json", "--redis", asUser(server, rule...), name)
+			if code := p.run(t); code > 1 {
+				t.Fatalf("%s: exit code %d: %s", name, code, p.stderr.String())
+			}
+			shown = decode[row](t, p)[0]
+			shown.TTL = 0
+			return shown
+		}
+		all, few := show("~*", "&*", "+@all", "-client|list"), show(testkit.AclRule(t)...)
+		if !reflect.DeepEqual(all, few) || all.Holders > 0 && all.Owners == nil {
+			t.Errorf("%s: with the rule show has %+v, and with all rights %+v", name, few, all)
+		}
+	}
+	wheellock(t, "force", "--yes", "--redis", asUser(server, testkit.AclRule(t)...), "app:simple").want(t, 0, "freed app:simple")
+	searches := append(testkit.AclRule(t), testkit.AclBesides(t, "`wheellock ls`")...)
+	for _, args := range [][]string{{"ls", "app:*"}, {"top", "--count", "1", "app:*"}} {
+		wheellock(t, append(args, "--redis", asUser(server, searches...))...).want(t, 0, "app:mutex")
 	}
 }
 

@@ -190,7 +190,7 @@ func TestTerminal(t *testing.T) {
 	s.await("freed nothing\n")
 	s.await("ready> ")
 	s.press("wheellock lock job -- true\n")
-	s.await(`waiting for "job", which `)
+	s.await(`waiting for "job": the owner is `)
 	s.press(ctrlC)
 	s.await("ended by a signal")
 	s.await("ready> ")
@@ -219,6 +219,7 @@ func TestTerminal(t *testing.T) {
 	server.MustDo("HSET", long, "285475da-9152-4c83-822a-67ee2f116a79:51", "1")
 	s.press("clear; wheellock ls; TERM=xterm wheellock top --interval 100ms\n")
 	s.await("TTL  KIND     HOLDER")
+	s.await("1 held  0 processes wait  0 changes in this look (CHANGES: in all)\x1b[K\n")
 	s.await("CHANGES")
 	if row := s.await("…"); strings.Contains(row, long) {
 		t.Errorf("a row is longer than the terminal: %q", row)
@@ -239,7 +240,7 @@ func TestSmallScreens(t *testing.T) {
 	}
 	s.press("wheellock lock stock:17 -- wheellock ls\n")
 	s.await("TTL  KIND")
-	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n") {
+	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n1 lock is listed\nsimple locks of other libraries: --kind simple\n") {
 		t.Errorf("in 48 columns ls shows %q", line)
 	}
 	s.press("wheellock lock stock:17 -- env TERM=xterm wheellock top --count 1\n")

@@ -214,6 +214,12 @@ func TestSentinelsWithAPassword(t *testing.T) {
 	}
 	call(3, "sesame", "lock", "job", "--", "sh", "-c", "exit 3")
 	call(0, "sesame", "ls").want(t, 0, "NAME")
+	file := filepath.Join(t.TempDir(), "password") // is the server's alone
+	if err := os.WriteFile(file, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	master.MustDo("ACL", "SETUSER", "app", "on", ">hunter2", "~*", "&*", "+@all")
+	call(0, "sesame", "lock", "--user", "app", "--password-file", file, "job", "--", "true")
 	call(1, "sesame", "doctor").want(t, 1, "1 sentinel is known")
 	for _, password := range []string{"", "wrong"} {
 		for command, exit := range map[string]int{"ls": 69, "doctor": 2} {
@@ -234,4 +240,39 @@ func TestSentinelWithoutMasterSet(t *testing.T) {
 		wheellock(t, command, "--redis", url+"?master_set=other").want(t, exit, "No such master", "SENTINEL MASTERS lists")
 	}
 	wheellock(t, "doctor", url).want(t, 2, "this is a Sentinel", "add ?master_set=NAME to the URL (it knows "+redistest.MasterName+")")
+}
+
+// A replica says that it is one. What it has while it is not connected to its master is not told as what is held, and it frees nothing.
+func TestAReplicaSaysSo(t *testing.T) {
+	t.Parallel()
+	master := redistest.Start(t)
+	replica := redistest.StartReplica(t, master)
+	master.MustDo("HSET", "job", "5b6347ed-ad50-8731-b33b-a0a5d591a909:1", "1")
+	redistest.Await(t, "the replica to have it", func() bool { return replica.MustDo("EXISTS", "job").Int == 1 })
+	urls := map[string]string{
+		" of " + master.Addr(): replica.URL(),
+		"":                     asUser(replica, "~*", "&*", "+@all", "-info"),
+	}
+	looks := [][]string{{"ls"}, {"show", "job"}, {"top", "--count", "2", "--interval", "100ms"}}
+	for of, url := range urls {
+		for _, args := range looks {
+			p := wheellock(t, append(args, "--redis", url)...).want(t, 0, "job", "the server is a replica"+of+", and may be behind it\n")
+			if said := p.stderr.String(); strings.Count(said, "\n") != 1 {
+				t.Errorf("%q said %s", args, said)
+			}
+		}
+		wheellock(t, "force", "--yes", "job", "--redis", url).want(t, 69, "the server is a replica"+of+", which frees no lock")
+	}
+	master.Kill()
+	redistest.Await(t, "the replica to lose its master", func() bool {
+		return strings.Contains(replica.MustDo("INFO", "replication").Text, "master_link_status:down")
+	})
+	for _, data := range []string{"job", ""} { // with what it had, and as one that waits for its first sync
+		for _, args := range looks {
+			wheellock(t, append(args, "--redis", replica.URL())...).want(t, 69, data, "the server is a replica of "+master.Addr()+", and not connected to it")
+		}
+		replica.MustDo("CONFIG", "SET", "replica-read-only", "no")
+		replica.MustDo("FLUSHALL")
+	}
+	wheellock(t, "doctor", replica.URL()).want(t, 2, "this is a replica of "+master.Addr(), "its link to the master is down")
 }

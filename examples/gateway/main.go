@@ -92,7 +92,13 @@ func open(ctx context.Context, opts engine.Options) (*engine.Engine, error) {
 
 type gateway struct{ e *engine.Engine }
 
-func (g *gateway) tenant(name string) *engine.Mutex { return g.e.Mutex("tenant:" + name) }
+// tenant is the lock of a tenant. A request without one gets an invalid lock, and not one that all such requests share.
+func (g *gateway) tenant(name string) *engine.Mutex {
+	if name == "" {
+		return g.e.Mutex("")
+	}
+	return g.e.Mutex("tenant:" + name)
+}
 
 // order serves one request of a tenant at a time.
 func (g *gateway) order(w http.ResponseWriter, r *http.Request) {

@@ -4,13 +4,10 @@ package redisflags
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/wheellock/wheellock/engine"
 )
@@ -37,13 +34,14 @@ const SentinelPasswordVariable = "WHEELLOCK_SENTINEL_PASSWORD"
 // Define declares the flags, without the one for the URL: its default is the program's matter.
 func (f *Flags) Define(flags *flag.FlagSet) {
 	flags.StringVar(&f.User, "user", "", "the `USER` to log in as, in place of the URL's")
-	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's; without both, "+PasswordVariable+" or REDISCLI_AUTH is it. That of sentinels is "+SentinelPasswordVariable)
+	flags.StringVar(&f.PasswordFile, "password-file", "", "`FILE` whose first line is the password, in place of the URL's, read again at each handshake; without both, "+PasswordVariable+" or REDISCLI_AUTH is it. That of sentinels is "+SentinelPasswordVariable)
 	flags.StringVar(&f.CA, "cacert", "", "rediss: `FILE` of the authorities to trust, in PEM, in place of the system's")
 	flags.StringVar(&f.Cert, "cert", "", "rediss: `FILE` of a certificate of our own, in PEM")
 	flags.StringVar(&f.Key, "key", "", "rediss: `FILE` of its private key, in PEM")
 }
 
-// Options are the flags as an engine takes them. Its errors never quote the URL.
+// Options are the flags as an engine takes them. Its errors never quote the URL. The files are read now, and again at each handshake
+// (files.go).
 func (f *Flags) Options() (engine.Options, error) {
 	o, err := engine.ParseURL(f.URL)
 	if err != nil {
@@ -53,48 +51,22 @@ func (f *Flags) Options() (engine.Options, error) {
 	if f.User != "" {
 		r.Username = f.User
 	}
-	if f.PasswordFile != "" {
-		text, err := os.ReadFile(f.PasswordFile)
-		if err != nil {
-			return o, fmt.Errorf("--password-file: %w", err)
+	r.Sentinel.Password = os.Getenv(SentinelPasswordVariable)
+	switch {
+	case f.PasswordFile != "":
+		if _, err := f.password(); err != nil {
+			return o, err
 		}
-		line, _, _ := strings.Cut(string(text), "\n")
-		r.Password = strings.TrimSuffix(line, "\r")
-	}
-	if f.PasswordFile == "" && r.Password == "" {
+		f.askPassword(r)
+	case r.Password == "":
 		r.Password = cmp.Or(os.Getenv(PasswordVariable), os.Getenv("REDISCLI_AUTH"))
 	}
-	r.Sentinel.Password = os.Getenv(SentinelPasswordVariable)
 	if f.CA+f.Cert+f.Key != "" {
+		if r.TLSConfig == nil {
+			return o, errors.New("--cacert, --cert and --key are for TLS: want a URL that begins with rediss://")
+		}
+		r.DialCtxFn = f.dial
 		err = f.secure(r.TLSConfig)
 	}
 	return o, err
-}
-
-// secure sets the certificates to trust, and the one to show.
-func (f *Flags) secure(c *tls.Config) error {
-	if c == nil {
-		return errors.New("--cacert, --cert and --key are for TLS: want a URL that begins with rediss://")
-	}
-	if f.CA != "" {
-		text, err := os.ReadFile(f.CA)
-		if err != nil {
-			return fmt.Errorf("--cacert: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("--cacert %s: it has no certificate in PEM", f.CA)
-		}
-	}
-	if (f.Cert == "") != (f.Key == "") {
-		return errors.New("--cert and --key belong together: a certificate and its private key")
-	}
-	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if err != nil {
-			return fmt.Errorf("--cert, --key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return nil
 }

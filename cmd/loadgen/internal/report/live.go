@@ -124,12 +124,26 @@ func cut(line string, places int) string {
 	return line
 }
 
-// rowForm fits into the 80 places of a small terminal.
+// rowForm fits into the 80 places of a small terminal. columnEnds is where its columns end.
 const rowForm = "%7s%11s%9s%8s%8s%9s%8s%10s%9s"
 
+var columnEnds = []int{7, 18, 27, 35, 43, 52, 60, 70, 79}
+
+// fit leaves out the columns for which the terminal is too narrow.
+func (l *Live) fit(line string) string {
+	end := 0
+	for _, e := range columnEnds {
+		if e <= l.width {
+			end = e
+		}
+	}
+	return cut(line, max(end, columnEnds[0]))
+}
+
 func (l *Live) heading() string {
-	top := fmt.Sprintf("%18s%25s%17s\n", "", centred("acquire", 23), centred("hand-over", 15))
-	return top + fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil)) + "\n"
+	top := fmt.Sprintf("%18s%25s%17s", "", centred("acquire", 23), centred("hand-over", 15))
+	names := fmt.Sprintf(rowForm, "time", "pairs/s", "p50", "p99", "max", "p50", "p99", "handoffs", l.queue(nil))
+	return l.fit(top) + "\n" + l.fit(names) + "\n"
 }
 
 // queue returns the number that shows whether the lock keeps up: the waiters, or in an open loop the calls that were due and have
@@ -160,9 +174,9 @@ func (l *Live) row(s *load.Sample, second *Second, violations int64) string {
 		when = "warm-up"
 	}
 	t := &s.Times
-	row := fmt.Sprintf(rowForm, when, figures.Grouped(int64(second.PairsPerSecond)),
+	row := l.fit(fmt.Sprintf(rowForm, when, figures.Grouped(int64(second.PairsPerSecond)),
 		known(&t.Acquire, 50), known(&t.Acquire, 99), known(&t.Acquire, 100), known(&t.Handover, 50), known(&t.Handover, 99),
-		figures.Shown(second.HandoffShare, figures.Percent), l.queue(s))
+		figures.Shown(second.HandoffShare, figures.Percent), l.queue(s)))
 	remarks := strings.Join(remarks(s, violations), "  ")
 	switch {
 	case remarks == "":

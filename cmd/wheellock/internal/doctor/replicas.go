@@ -13,8 +13,8 @@ func replicas(n *node) []Finding {
 	case slave && n.replica:
 		return link(n)
 	case slave:
-		return found(Error, "this is a replica of "+n.text("master_host")+":"+n.text("master_port"), "A replica takes no writes: no lock can be taken here.",
-			"name the master in the URL, or the sentinels with master_set=, or nodes of the cluster")
+		return append(found(Error, "this is a replica of "+n.text("master_host")+":"+n.text("master_port"), "A replica takes no writes: no lock can be taken here.",
+			"name the master in the URL, or the sentinels with master_set=, or nodes of the cluster"), link(n)...)
 	case n.replica: // a master without hash slots, or one that has just taken over
 		return nil
 	}

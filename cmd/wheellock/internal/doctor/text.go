@@ -23,8 +23,9 @@ func (r *Report) String() string {
 	count := map[Severity]int{}
 	for _, f := range r.Findings {
 		same := finding{f.Severity, f.Found, f.Harm}
-		if count[f.Severity]++; at[same] == nil {
+		if at[same] == nil {
 			order = append(order, same)
+			count[f.Severity]++
 		}
 		at[same], all = at[same].with(f.Check, f.Server), all.with(f.Check, f.Server)
 		set[same] = f.Set

@@ -35,6 +35,9 @@ func TestTextOfSeveralServers(t *testing.T) {
 			t.Errorf("%d lines %q in\n%s", n, want, r)
 		}
 	}
+	if !strings.HasSuffix(r.String(), "\nerrors: 0, warnings: 3, notes: 1, could not look: 0\n") {
+		t.Errorf("each finding counts once, as it is told:\n%s", r)
+	}
 	r.servers, r.Findings = r.servers[:1], r.Findings[:1]
 	if !strings.Contains(r.String(), "\nwarning: persistence\n") {
 		t.Errorf("a single server is named:\n%s", r)

@@ -48,3 +48,6 @@ func (p *process) resume()                     {}
 func (p *process) end(bool)                    {}
 
 func interruptOurs() {}
+
+func orphans(chan<- os.Signal) {}
+func reap()                    {}

@@ -55,12 +55,16 @@ func start(command, environment []string, refused func(group int)) (*process, er
 	return p, nil
 }
 
-// follow tells what happens to the process until it is over.
+// follow tells what happens to the process until it is over. Others that have become ours are reaped meanwhile.
 func (p *process) follow() {
+	whose := p.pid
+	if adopts() {
+		whose = -1
+	}
 	for {
 		var status syscall.WaitStatus
-		switch _, err := syscall.Wait4(p.pid, &status, syscall.WUNTRACED, nil); {
-		case err == syscall.EINTR:
+		switch pid, err := syscall.Wait4(whose, &status, syscall.WUNTRACED, nil); {
+		case err == syscall.EINTR, err == nil && pid != p.pid:
 		case err != nil: // somebody ignores SIGCHLD: how it ended is not known
 			p.changes <- change{over: true, exit: 1}
 			return
@@ -71,6 +75,22 @@ func (p *process) follow() {
 			return
 		case status.Exited():
 			p.changes <- change{over: true, exit: status.ExitStatus()}
+			return
+		}
+	}
+}
+
+// orphans has c told when a process may have ended that has become ours.
+func orphans(c chan<- os.Signal) {
+	if adopts() {
+		signal.Notify(c, syscall.SIGCHLD)
+	}
+}
+
+// reap reaps those that have ended. No command may run: it would lose its exit code.
+func reap() {
+	for adopts() {
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.EINTR && pid <= 0 {
 			return
 		}
 	}
@@ -140,9 +160,10 @@ func (p *process) resume() {
 }
 
 // end tidies up after the command. all: nothing of its group may go on, so end waits until it is over, a second at most (in a
-// container where nobody reaps processes they stay).
+// container where nobody reaps processes they stay). The command itself is reaped.
 func (p *process) end(all bool) {
 	for until := time.Now().Add(time.Second); all && p.send(syscall.SIGKILL) && time.Now().Before(until); {
+		reap()
 		time.Sleep(time.Millisecond)
 	}
 	p.terminal.takeFrom(p.pid)

@@ -6,12 +6,15 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/wheellock/wheellock/cmd/internal/signals"
 )
 
 // Signals passes on the signals that this process gets to the command that runs. While none runs, those that ask a process to end
 // end a context.
 type Signals struct {
 	caught chan os.Signal
+	ended  chan os.Signal // see orphans
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -22,23 +25,33 @@ type Signals struct {
 
 // Catch begins. The context ends with an Interrupted as its cause.
 func Catch(parent context.Context) (context.Context, *Signals) {
-	s := &Signals{caught: make(chan os.Signal, 16)}
+	s := &Signals{caught: make(chan os.Signal, 16), ended: make(chan os.Signal, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(parent)
-	s.notify(ending)
+	signals.Notify(s.caught, ending...)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a note that nobody reads any more ends neither us nor the command
+	orphans(s.ended)
 	go func() {
-		for caught := range s.caught {
-			s.take(caught.(syscall.Signal))
+		for {
+			select {
+			case caught, more := <-s.caught:
+				if !more {
+					return
+				}
+				s.take(caught.(syscall.Signal))
+			case <-s.ended:
+				s.reap()
+			}
 		}
 	}()
 	return s.ctx, s
 }
 
-// notify asks for signals, but not for those that were ignored when this process was started (as nohup does).
-func (s *Signals) notify(signals []os.Signal) {
-	for _, one := range signals {
-		if !signal.Ignored(one) {
-			signal.Notify(s.caught, one)
-		}
+// reap reaps what has become ours, unless a command runs: then its process does.
+func (s *Signals) reap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.to == nil {
+		reap()
 	}
 }
 
@@ -61,7 +74,7 @@ func (s *Signals) begin(start func() (*process, error)) (p *process, err error) 
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
 	}
-	s.notify(passed)
+	signals.Notify(s.caught, passed...)
 	if p, err = start(); err != nil {
 		return nil, err
 	}
@@ -74,8 +87,11 @@ func (s *Signals) over() (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to = nil
+	reap()                       // what ended since the command
 	for _, one := range passed { // Reset of none would be Reset of all
-		signal.Reset(one)
+		if !signal.Ignored(one) { // since this process was started
+			signal.Reset(one)
+		}
 	}
 	return s.asked
 }
@@ -84,6 +100,7 @@ func (s *Signals) over() (asked bool) {
 // and the others of its group, such as the shell of a script, get what the terminal would have sent them.
 func (s *Signals) Stop(o Outcome) {
 	signal.Stop(s.caught)
+	signal.Stop(s.ended)
 	close(s.caught)
 	s.cancel(nil)
 	if o.interrupted {

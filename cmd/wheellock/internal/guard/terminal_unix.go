@@ -4,7 +4,6 @@ package guard
 
 import (
 	"os"
-	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -46,9 +45,7 @@ func (t *terminal) isOurs() bool { return t.holder() == syscall.Getpgrp() }
 
 // give lets a process group read from it.
 func (t *terminal) give(group int) {
-	signal.Ignore(syscall.SIGTTOU) // a process that gives it away must not be stopped for not having it
-	_ = unix.IoctlSetPointerInt(int(t.Fd()), unix.TIOCSPGRP, group)
-	signal.Reset(syscall.SIGTTOU)
+	unstopped(func() { _ = unix.IoctlSetPointerInt(int(t.Fd()), unix.TIOCSPGRP, group) })
 }
 
 // takeFrom takes it back from a process group, if that has it.

@@ -16,8 +16,8 @@ import (
 
 // ending is what the help of both commands says of the end.
 const ending = `
-The command gets the signals that wheellock gets, and at a terminal it has the
-terminal. It runs in a process group of its own, and ends before the lock does:
+The command gets the signals that wheellock gets, except those that are ignored when
+wheellock is started, as under nohup, and at a terminal it has the terminal. It runs in a process group of its own, and ends before the lock does:
 
   renewed     every third of the lease; usually two thirds of it are left
   TERM        to the group when a third of the lease is left: Redis has not

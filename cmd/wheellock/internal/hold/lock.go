@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -13,6 +14,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/guard"
+	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -151,7 +153,7 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 	h, err := lock(ctx, options...)
 	if errors.Is(err, engine.ErrHeld) {
 		if state, asked := m.Inspect(ctx); asked == nil && state.Locked {
-			err = fmt.Errorf("%w; the owner is %s", err, holderOf(ctx, e, state))
+			err = fmt.Errorf("%w; %s", err, holderOf(ctx, e, state))
 		}
 	}
 	return h, err
@@ -168,13 +170,16 @@ func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engi
 			state, err = m.Inspect(ctx)
 		}
 	}
-	env.Note("waiting for %q, which is held by %s", l.name, holderOf(ctx, e, state))
+	env.Note("waiting for %q: %s", l.name, holderOf(ctx, e, state))
 }
 
-// holderOf is the identity of the holder, or the owner id of one that has none.
+// holderOf says which owner the lock has, by its identity, or its id if it has none.
 func holderOf(ctx context.Context, e *engine.Engine, state engine.State) string {
-	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
-		return holder.Identity
+	if strings.HasSuffix(state.Owner, gate.DetachedSuffix) {
+		return "nobody holds it any more, and it stays taken until its lease ends (min hold, or detached)"
 	}
-	return state.Owner
+	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
+		return "the owner is " + holder.Identity
+	}
+	return "the owner is " + state.Owner
 }

@@ -35,7 +35,7 @@ Exit code: 0 it is free; 1 nobody held it, or it was not to be freed.
   wheellock force --kind simple job:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			f := new(force)
-			f.kind.define(flags, "only those of engines are, because\nthose of other libraries look like any value")
+			f.kind.define(flags)
 			flags.BoolVar(&f.yes, "yes", false, "free it without asking")
 			return f.run
 		},
@@ -61,11 +61,14 @@ func (f *force) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	defer r.Close()
+	if err := r.takesWrites(ctx); err != nil {
+		return env.Fail(err)
+	}
 	e, err := env.Open(ctx, func(*engine.Options) {})
 	if e != nil {
 		defer e.Close()
 	}
-	if err = errors.Join(r.mayLook(ctx), err); err != nil { // all missing rights at once
+	if err = errors.Join(r.mayLookAtOne(ctx), err); err != nil { // all missing rights at once
 		return env.Fail(err)
 	}
 	l, err := r.inspect(ctx, name)

@@ -1,6 +1,6 @@
 // Package view has the commands that show locks: ls, show, force and top.
 //
-// redis.go asks Redis, masters.go each master of a cluster, lock.go finds out what the keys of a name are, and each command has a file.
+// redis.go asks Redis, masters.go each master of a cluster, replica.go whether it is one, lock.go finds out what the keys of a name are, and each command has a file.
 package view
 
 import (
@@ -141,6 +141,9 @@ func (r *redis) firstPages(ctx context.Context, keys []string, pattern string) (
 	pages := make(map[string][]string)
 	for i, answer := range r.DoMulti(ctx, ask...) {
 		page, err := answer.AsScanEntry()
+		if rediserr.MayNotRun(err) { // of one lock
+			page.Elements, err = r.allOf(ctx, keys[i])
+		}
 		switch message, _ := rediserr.Said(err); {
 		case isRefused(err):
 			r.unread++
@@ -151,6 +154,15 @@ func (r *redis) firstPages(ctx context.Context, keys []string, pattern string) (
 		}
 	}
 	return pages, nil
+}
+
+// allOf returns all fields of a hash with their values.
+func (r *redis) allOf(ctx context.Context, key string) (words []string, err error) {
+	fields, err := r.Do(ctx, r.B().Hgetall().Key(key).Build()).AsStrMap()
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		words = append(words, field, fields[field])
+	}
+	return words, err
 }
 
 // gone is the TTL of a key that is there no more: its lock was freed between two questions.
@@ -271,6 +283,8 @@ func (r *redis) lead(ctx context.Context, l *Lock) {
 const (
 	mostOfMany = 1024
 	mostOfOne  = 1 << 20
+
+	mostOfOwner = 127 // more than simpleOwner matches
 )
 
 // others finds out what has names that nobody holds as a lock. Of a string it reads so many bytes. The error may be that this user may not read
@@ -295,7 +309,10 @@ func (r *redis) others(ctx context.Context, locks []*Lock, most int64) error {
 		case err != nil:
 			return unavailable(err)
 		}
-		value, _ := a[1].ToString()
+		value, err := a[1].ToString()
+		if what == "string" && rediserr.MayNotRun(err) { // of one lock
+			value, _ = r.Do(ctx, r.B().Get().Key(l.Name).Build()).ToString()
+		}
 		number, notNumber := strconv.ParseInt(value, 10, 64)
 		switch {
 		case what == "none":

@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redis/rueidis"
+
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -25,8 +28,9 @@ left, their kind and their holder. PATTERN is as in the command SCAN of Redis, s
 The kind is found by the keys: a fair lock shows while callers wait for it, and a
 fenced lock by its counter. A mutex and a spin lock are the same in Redis. Semaphores
 and latches look like any number: ls does not list them, show NAME shows one; nor does
-it list permit semaphores that have braces in their names. Simple locks are strings:
---kind simple lists them alone, all strings of PATTERN that have a TTL.
+it list permit semaphores that have braces in their names. Simple locks of engines
+show by their values. Those of other libraries look like any value: --kind simple lists
+all strings of PATTERN that have a TTL, and nothing else.
 
 It goes through all keys with SCAN, a thousand at a time, and shows what it finds as it
 comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
@@ -37,7 +41,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(ls)
-			l.kind.define(flags, "none are")
+			l.kind.define(flags)
 			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
 			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
 			return l.run
@@ -68,7 +72,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env, l.kind)
+	r, err := dial(ctx, env, l.kind, (*redis).mayLook)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -95,10 +99,13 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		slices.SortFunc(all, order)
 		table.add(all)
 	}
+	if err == nil {
+		err = r.behind(ctx, env.Note)
+	}
 	if err != nil {
 		return env.Fail(err)
 	}
-	table.end()
+	table.end(r.simple)
 	if r.unread > 0 {
 		env.Note("the list is not complete: this user may not read %s", cli.Plural(int64(r.unread), "key", "keys"))
 	}
@@ -117,6 +124,9 @@ type table struct {
 	holder int // columns of the holder; 0: there is no line yet
 	rows   int
 }
+
+// simpleOfOthers is what looks at all kinds do not find.
+const simpleOfOthers = "simple locks of other libraries: --kind simple"
 
 const lsForm = "%7s  %-7s  %-*s  %s"
 
@@ -147,13 +157,17 @@ func (t *table) line(ttl, kind, holder, name string) {
 	fmt.Fprintln(t.env.Stdout, cut(fmt.Sprintf(lsForm, ttl, kind, t.holder, cutMiddle(holder, t.holder), name), t.screen))
 }
 
-// end prints the heading of an empty table, and at a terminal the total.
-func (t *table) end() {
+// end prints the heading of an empty table, and at a terminal how many locks it has: others may be held, of kinds that are not found or in keys
+// that may not be read.
+func (t *table) end(simple bool) {
 	if t.holder == 0 {
 		t.add(nil)
 	}
 	if t.screen > 0 && !t.env.JSON {
-		fmt.Fprintf(t.env.Stdout, "%s\n", cli.Plural(int64(t.rows), "lock is held", "locks are held"))
+		fmt.Fprintf(t.env.Stdout, "%s\n", cli.Plural(int64(t.rows), "lock is listed", "locks are listed"))
+		if !simple {
+			fmt.Fprintln(t.env.Stdout, simpleOfOthers)
+		}
 	}
 }
 
@@ -162,18 +176,25 @@ func onePattern(args []string) (pattern string, err error) {
 	switch {
 	case len(args) == 0:
 		return "*", nil
+	case noURL(args[0]) != nil:
+		return "", noURL(args[0])
 	case len(args) > 1:
 		return "", fmt.Errorf("what is %q? give one pattern, in quotes", args[1])
 	}
-	return args[0], noURL(args[0])
+	return args[0], nil
 }
 
 // oneName is the name of a command that takes one.
 func oneName(args []string) (name string, err error) {
+	for _, arg := range args {
+		if err := noURL(arg); err != nil {
+			return "", err
+		}
+	}
 	if len(args) != 1 {
 		return "", fmt.Errorf("name one lock, not %d", len(args))
 	}
-	return args[0], noURL(args[0])
+	return args[0], nil
 }
 
 // noURL refuses what was meant for --redis. Other URLs are names like any.
@@ -234,6 +255,14 @@ func (r *redis) eachAt(ctx context.Context, m *master, pattern string, want func
 	if err != nil || r.simple {
 		return err
 	}
+	err = m.scan(ctx, pattern, "string", func(keys []string) error {
+		locks, err := r.simpleOfEngines(ctx, slices.DeleteFunc(keys, unwanted))
+		found(locks)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	// The ids of the permits that are held are in a sorted set beside the name.
 	return m.scan(ctx, "{"+pattern+"}:timeout", "zset", func(keys []string) error {
 		for i, key := range keys {
@@ -254,6 +283,29 @@ func (r *redis) holding(ctx context.Context, names []string) ([]*Lock, error) {
 		return r.held(ctx, names)
 	}
 	locks, err := r.ofKind(ctx, engine.KindSimple, names)
+	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL < 0 }), err
+}
+
+// simpleOfEngines returns those of names that are simple locks of engines, by their values. Of the strings of others, which may be
+// large, it reads no more than such a value has.
+func (r *redis) simpleOfEngines(ctx context.Context, names []string) ([]*Lock, error) {
+	ask := make(rueidis.Commands, len(names))
+	for i, name := range names {
+		ask[i] = r.B().Getrange().Key(name).Start(0).End(mostOfOwner).Build()
+	}
+	var owned []string
+	for i, answer := range r.DoMulti(ctx, ask...) {
+		value, err := answer.ToString()
+		switch message, _ := rediserr.Said(err); {
+		case isRefused(err):
+			r.unread++
+		case err != nil && !strings.HasPrefix(message, "WRONGTYPE"): // it is of another type now
+			return nil, unavailable(err)
+		case err == nil && simpleOwner.MatchString(value):
+			owned = append(owned, names[i])
+		}
+	}
+	locks, err := r.ofKind(ctx, engine.KindSimple, owned)
 	return slices.DeleteFunc(locks, func(l *Lock) bool { return l.TTL < 0 }), err
 }
 

@@ -34,8 +34,8 @@ type redis struct {
 // kind is the flag --kind.
 type kind string
 
-func (k *kind) define(flags *flag.FlagSet, without string) {
-	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it "+without, func(text string) error {
+func (k *kind) define(flags *flag.FlagSet) {
+	flags.Func("kind", "take strings for simple locks: `KIND` is simple. Without it only those of engines are, because\nthose of other libraries look like any value", func(text string) error {
 		if text != string(engine.KindSimple) {
 			return fmt.Errorf("want %s: other kinds are found by their keys", engine.KindSimple)
 		}
@@ -44,11 +44,11 @@ func (k *kind) define(flags *flag.FlagSet, without string) {
 	})
 }
 
-// dial connects, and finds out whether this user may look.
-func dial(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
+// dial connects, and finds out whether this user may look: mayLook, or mayLookAtOne.
+func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Context) error) (*redis, error) {
 	r, err := connect(ctx, env, k)
 	if err == nil {
-		if err = r.mayLook(ctx); err != nil {
+		if err = may(r, ctx); err != nil {
 			r.Close()
 		}
 	}
@@ -104,27 +104,49 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	return r, nil
 }
 
-// looks are the commands without which nothing true can be said of locks.
-var looks = []string{
-	"SCAN 0", "HSCAN k 0", "HGET k f", "HMGET k f", "HLEN k", "PTTL k", "TYPE k", "GET k", "GETRANGE k 0 0", "LLEN k", "LRANGE k 0 0", "ZCARD k",
-	"ZRANGE k 0 0",
+// looks are the commands without which nothing true can be said of a lock. An engine has the right to them (SECURITY.md), and to
+// looksAtAll, which does the work of the second of searches where that is refused. Who looks for locks needs searches.
+var (
+	looks = []string{
+		"HGET k f", "HMGET k f", "HLEN k", "PTTL k", "TYPE k", "GET k", "LLEN k", "LRANGE k 0 0", "ZCARD k", "ZRANGE k 0 0",
+	}
+	looksAtAll = "HGETALL k"
+	searches   = []string{"SCAN 0", "HSCAN k 0", "GETRANGE k 0 0"}
+)
+
+// mayLook returns an error that names all commands that this user may not run and that it takes to look for locks.
+func (r *redis) mayLook(ctx context.Context) error {
+	return lacking(r.refused(ctx, slices.Concat(searches, looks)...))
 }
 
-// mayLook returns an error that names all of looks that this user may not run.
-func (r *redis) mayLook(ctx context.Context) error {
-	var refused []string
+// mayLookAtOne does so for the commands that it takes to look at one lock.
+func (r *redis) mayLookAtOne(ctx context.Context) error {
+	refused := r.refused(ctx, looks...)
+	if r.refused(ctx, searches[1]) != nil {
+		refused = append(refused, r.refused(ctx, looksAtAll)...)
+	}
+	return lacking(refused)
+}
+
+// refused returns the names of the commands that this user may not run.
+func (r *redis) refused(ctx context.Context, commands ...string) (refused []string) {
 	for _, node := range r.masters {
 		var ask rueidis.Commands
-		for _, look := range looks {
-			ask = append(ask, node.B().Arbitrary(strings.Fields(strings.Replace(look, " k", " wheellock:probe", 1))...).Build())
+		for _, command := range commands {
+			ask = append(ask, node.B().Arbitrary(strings.Fields(strings.Replace(command, " k", " wheellock:probe", 1))...).Build())
 		}
 		for i, answer := range node.DoMulti(ctx, ask...) {
-			name, _, _ := strings.Cut(strings.ToLower(looks[i]), " ")
+			name, _, _ := strings.Cut(strings.ToLower(commands[i]), " ")
 			if rediserr.MayNotRun(answer.Error()) && !slices.Contains(refused, name) {
 				refused = append(refused, name)
 			}
 		}
 	}
+	return refused
+}
+
+// lacking is the error of a user who may not run these commands; nil: there are none.
+func lacking(refused []string) error {
 	if refused == nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ Exit code: 0 somebody holds it; 1 nobody does.
   wheellock show --again 11s stock:7`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			s := new(show)
-			s.kind.define(flags, "only those of engines are, because\nthose of other libraries look like any value")
+			s.kind.define(flags)
 			flags.DurationVar(&s.again, "again", 0, "look again after `TIME`, and tell whether the lease was renewed. A holder renews every\nthird of its lease: 10s, unless its program has set another lease")
 			return s.run
 		},
@@ -53,7 +53,7 @@ func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	if err != nil {
 		return env.Usage("%v", err)
 	}
-	r, err := dial(ctx, env, s.kind)
+	r, err := dial(ctx, env, s.kind, (*redis).mayLookAtOne)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -71,6 +71,9 @@ func (s *show) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 		env.Value(l)
 	} else {
 		l.write(env.Stdout)
+	}
+	if err := r.behind(ctx, env.Note); err != nil {
+		return env.Fail(err)
 	}
 	if l.Holders == 0 {
 		return cli.ExitNo
@@ -108,8 +111,11 @@ var nouns = map[engine.Kind]string{
 	engine.KindPermits: "permit semaphore", engine.KindSimple: "simple lock",
 }
 
-// mostShown is how many holders are shown to people, and how many places of a queue or a line.
-const mostShown = 20
+// Of many holders, and of a queue or a line, the first are shown to people, so that all fits a terminal of 24 lines. One holder has several lines.
+const (
+	mostShown   = 10
+	leastPlaces = 3
+)
 
 // write writes what is known.
 func (l *Lock) write(w io.Writer) {
@@ -135,7 +141,7 @@ func (l *Lock) write(w io.Writer) {
 	}
 	owners := l.Owners[:min(len(l.Owners), mostShown)]
 	for i := range owners {
-		owners[i].write(line, "held by")
+		owners[i].write(line, "held by", len(owners) == 1)
 	}
 	if more := l.Holders - int64(len(owners)); more > 0 && len(owners) > 0 {
 		line("", "and %d more", more)
@@ -149,6 +155,8 @@ func (l *Lock) write(w io.Writer) {
 	switch {
 	case len(l.Owners) > 0 && l.TTL < 0:
 		line("lease", "no expiry: it will never free itself")
+	case len(l.Owners) > 0 && (l.Owners[0].Detached || l.Kind == engine.KindSimple && !simpleOwner.MatchString(l.Owners[0].ID)):
+		line("lease", "expires in %s", left(l.TTL))
 	case len(l.Owners) > 0:
 		line("lease", "expires in %s unless renewed", left(l.TTL))
 	}
@@ -166,17 +174,17 @@ func (l *Lock) write(w io.Writer) {
 	default:
 		line("waiting", "%s", cli.Plural(*l.Waiting, "process", "processes"))
 	}
-	queue := l.Queue[:min(len(l.Queue), mostShown)]
+	queue := l.Queue[:min(len(l.Queue), max(leastPlaces, mostShown+1-len(owners)))]
 	for i := range queue {
-		queue[i].write(line, fmt.Sprintf("place %d", i+1))
+		queue[i].write(line, fmt.Sprintf("place %d", i+1), false)
 	}
 	if more := l.Queued - int64(len(queue)); more > 0 {
 		line("", "and %d more", more)
 	}
 }
 
-// write writes an owner in one line or two.
-func (o *Owner) write(line func(what, format string, args ...any), what string) {
+// write writes an owner, in one line if it is not to be whole.
+func (o *Owner) write(line func(what, format string, args ...any), what string, whole bool) {
 	switch {
 	case o.Detached && o.Identity != "":
 		line(what, "nobody: %s left it taken (min hold, or detached)", shown(o.Identity))
@@ -189,10 +197,12 @@ func (o *Owner) write(line func(what, format string, args ...any), what string) 
 		line(what, "%s, whose process is not known", cut(shown(o.ID), mostOfMany))
 	default:
 		line(what, "%s", shown(o.Identity))
+	}
+	if whole && o.Identity != "" {
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
 		line("", "id %s", shown(o.ID))
 	}
-	if o.Count > 0 {
+	if o.Count > 0 && (whole || o.Count > 1) {
 		line("", "hold count %d", o.Count)
 	}
 }

@@ -23,22 +23,23 @@ func Top() cli.Command {
 		Help: `Looks every --interval which names are held, by whom, and how many processes wait,
 and shows the names first whose owner has changed most often from one look to the next.
 A name that is locked and freed between two looks is not seen. At a terminal it redraws
-the screen; elsewhere it writes a line for each look.
+the screen; elsewhere it writes a line for each look. A change is one of owner since the
+look before; of one name all are counted since top began.
 
 Each look asks first for the names that processes wait for, and then goes through all
 keys that match PATTERN with SCAN: about a third of a millisecond of the server's time
-for a thousand keys. Up to 10,000 names are followed: those that are waited for, and
-then those that come first. With more the count is shown as 10000+. At a terminal q or
-Ctrl-C ends it.
+for a thousand keys, and two more for a thousand strings. Up to 10,000 names are
+followed: those that are waited for, and then those that come first. With more the count
+is shown as 10000+. At a terminal q or Ctrl-C ends it.
 
-Simple locks are strings: --kind simple follows them alone, all strings of PATTERN that
-have a TTL.
+Simple locks of engines show by their values. Those of other libraries look like any
+value: --kind simple follows all strings of PATTERN that have a TTL, and nothing else.
 
   wheellock top
   wheellock top --interval 10s --count 6 'stock:*' >>locks.log`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			t := new(top)
-			t.kind.define(flags, "none are")
+			t.kind.define(flags)
 			flags.DurationVar(&t.interval, "interval", 2*time.Second, "`TIME` between two looks, from 100ms")
 			flags.IntVar(&t.count, "count", 0, "end after `N` looks; 0: when Ctrl-C is pressed")
 			return t.run
@@ -81,7 +82,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	case t.count < 0:
 		return env.Usage("--count %d: must not be negative", t.count)
 	}
-	r, err := dial(ctx, env, t.kind)
+	r, err := dial(ctx, env, t.kind, (*redis).mayLook)
 	if err != nil {
 		return env.Fail(err)
 	}
@@ -92,10 +93,17 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		defer restore()
 	}
 	t.began, t.names = time.Now(), make(map[string]*hot)
+	told := false
+	note := func(format string, args ...any) {
+		if !told {
+			env.Note(format, args...)
+		}
+		told = true
+	}
 	tick := time.NewTicker(t.interval)
 	defer tick.Stop()
 	for {
-		err := t.look(ctx, r)
+		err := t.look(ctx, r, note)
 		nothing := len(r.masters) == 0
 		switch {
 		case ctx.Err() != nil:
@@ -122,7 +130,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 }
 
 // look looks once at everything.
-func (t *top) look(ctx context.Context, r *redis) error {
+func (t *top) look(ctx context.Context, r *redis, note func(format string, args ...any)) error {
 	t.looks++
 	t.more, t.changes = false, 0
 	began := time.Now()
@@ -159,9 +167,17 @@ func (t *top) look(ctx context.Context, r *redis) error {
 		locks, err := r.holding(ctx, names)
 		t.first = t.first && err == nil // then eachOf finds out why, and what can be seen nevertheless
 		found(locks)
+		if !r.simple {
+			locks, err = r.simpleOfEngines(ctx, names)
+			t.first = t.first && err == nil
+			found(locks)
+		}
 	}
 	unread := r.unread
 	err := r.eachOf(ctx, t.pattern, t.follows, found)
+	if err == nil {
+		err = r.behind(ctx, note)
+	}
 	t.more = t.more || r.unread > unread || err != nil
 	for name, h := range t.names {
 		if h.seen < t.looks && len(t.names) > mostNames/2 {
@@ -273,7 +289,7 @@ func (t *top) show(env *cli.Env, r *redis) {
 		fmt.Fprintln(env.Stdout, line)
 		return
 	}
-	t.draw(env, r.place, held, all, waiting, columns, lines)
+	t.draw(env, r, held, all, waiting, columns, lines)
 }
 
 // dumb reports whether the terminal understands no escapes.
@@ -282,7 +298,7 @@ func dumb() bool { return os.Getenv("TERM") == "dumb" }
 const topForm = "%7s %7s %6s  %-7s %-*s %s"
 
 // draw redraws the screen, in one write so that it does not flicker.
-func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting *int64, width, height int) {
+func (t *top) draw(env *cli.Env, r *redis, held string, all []*hot, waiting *int64, width, height int) {
 	every := fmt.Sprintf("every %v", t.interval)
 	if t.took > t.interval {
 		every = fmt.Sprintf("a look takes %s", length(t.took))
@@ -292,9 +308,12 @@ func (t *top) draw(env *cli.Env, place, held string, all []*hot, waiting *int64,
 		waits = cli.Plural(*waiting, "process waits", "processes wait")
 	}
 	lines := []string{
-		fmt.Sprintf("wheellock top  %s  %s  q ends", place, every),
-		fmt.Sprintf("%s held  %s  %d changes of owner seen", held, waits, t.changes),
+		fmt.Sprintf("wheellock top  %s  %s  q ends", r.place, every),
+		fmt.Sprintf("%s held  %s  %d changes in this look (CHANGES: in all)", held, waits, t.changes),
 		"",
+	}
+	if !r.simple {
+		lines[2] = simpleOfOthers
 	}
 	all = all[:max(0, min(len(all), height-2-len(lines)))]
 	holders, names := []string{"HOLDER"}, []string{"NAME"}
