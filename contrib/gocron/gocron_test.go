@@ -235,8 +235,14 @@ func TestTwoJobsOfOneNameAreTold(t *testing.T) {
 		if _, err := l.Lock(t.Context(), "main.func1"); !errors.Is(err, wheelcron.ErrSameName) { // within MinHold
 			t.Errorf("%v, want ErrSameName", err)
 		}
-		if n := strings.Count(log.String(), "left out"); n != 1 {
+		if n := strings.Count(log.String(), "left out"); n != 1 { // before the next name
 			t.Errorf("%d warnings, want 1: %s", n, log.String())
+		}
+		second := make(chan error)
+		go func() { _, err := l.Lock(t.Context(), "main.func2"); second <- err }()
+		_, err = l.Lock(t.Context(), "main.func2") // at the same time
+		if err = errors.Join(err, <-second); !errors.Is(err, wheelcron.ErrSameName) {
+			t.Errorf("%v, want ErrSameName", err)
 		}
 		elsewhere, err := e.FencedMutex("gocron:other").Lock(t.Context())
 		if err != nil {

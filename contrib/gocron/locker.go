@@ -68,7 +68,7 @@ type Locker struct {
 
 // own is what a Locker itself has of a job.
 type own struct {
-	runs   int
+	runs   int       // that are made, or are to begin
 	until  time.Time // the end of the last MinHold
 	warned bool
 }
@@ -114,6 +114,15 @@ func NewLocker(e *engine.Engine, opts LockerOptions) (*Locker, error) {
 // that, because a token is not below the time of its grant; for the run after these alone the clocks of this process and of Redis must agree. An
 // [engine.Options].FenceTTL must be longer than the pause between two runs: when the token has expired, nothing tells.
 func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
+	l.begins(job)
+	lock, err := l.lock(ctx, job)
+	if err != nil {
+		l.ended(job)
+	}
+	return lock, err
+}
+
+func (l *Locker) lock(ctx context.Context, job string) (gocron.Lock, error) {
 	m := l.e.FencedMutex(l.prefix + job)
 	before, err := m.Inspect(ctx)
 	if err != nil {
@@ -141,10 +150,6 @@ func (l *Locker) Lock(ctx context.Context, job string) (gocron.Lock, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.own[job] == nil {
-		l.own[job] = new(own)
-	}
-	l.own[job].runs++
 	l.own[job].until = time.Now().Add(l.least)
 	return run{hold, l, job}, nil
 }
@@ -178,7 +183,7 @@ func (l *Locker) refused(job string, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o := l.own[job]
-	if !errors.Is(err, engine.ErrHeld) || o == nil || o.runs <= 0 && time.Now().After(o.until) {
+	if !errors.Is(err, engine.ErrHeld) || o.runs == 1 && time.Now().After(o.until) {
 		return err
 	}
 	if !o.warned {
@@ -188,7 +193,16 @@ func (l *Locker) refused(job string, err error) error {
 	return fmt.Errorf("%w: two jobs of this scheduler are called %q, or a run or MinHold takes longer than the pause between two: %w", ErrSameName, job, err)
 }
 
-// ended notes that a run of a job is over.
+// begins notes that a run of a job is to begin, and ended that it is over, or does not begin.
+func (l *Locker) begins(job string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.own[job] == nil {
+		l.own[job] = new(own)
+	}
+	l.own[job].runs++
+}
+
 func (l *Locker) ended(job string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
