@@ -208,7 +208,7 @@ func (c *compositeCall) complete(holds []*Hold) {
 	} else if final := c.final(err); final != nil {
 		c.settle(nil, final)
 	} else {
-		c.backOff(err)
+		c.pause(err)
 		c.askAll()
 	}
 }

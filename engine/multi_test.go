@@ -167,7 +167,7 @@ func TestAMultiLockThatFailsLeavesNothing(t *testing.T) {
 // invariant: multi-all-or-nothing
 func TestAMultiLockHasItsTurn(t *testing.T) {
 	t.Parallel()
-	for what, crowd := range map[string]struct {
+	for what, rivals := range map[string]struct {
 		names, callers int
 		apart          bool // each name's callers have an engine of their own
 	}{
@@ -197,13 +197,13 @@ func TestAMultiLockHasItsTurn(t *testing.T) {
 						h.Unlock(context.Background())
 					}
 				}
-				names := []string{"a", "b", "c", "d"}[:crowd.names]
+				names := []string{"a", "b", "c", "d"}[:rivals.names]
 				for _, name := range names {
 					by := e
-					if crowd.apart {
+					if rivals.apart {
 						by, _ = w.Connect()
 					}
-					for range crowd.callers {
+					for range rivals.callers {
 						wg.Go(func() { use(by.Mutex(name), &ones) })
 					}
 				}
@@ -214,7 +214,7 @@ func TestAMultiLockHasItsTurn(t *testing.T) {
 				use(all, &alls)
 				wg.Wait()
 				if alls*100 < ones || ones < 1000 {
-					w.T.Errorf("%d grants of %d names beside %d of one", alls, crowd.names, ones)
+					w.T.Errorf("%d grants of %d names beside %d of one", alls, rivals.names, ones)
 				}
 			})
 		})

@@ -163,7 +163,7 @@ func (c *compositeCall) takeTurn() {
 			c.lock.e.quorums.want(c.lock.name, place)
 		}
 		if inLine || !wanted {
-			c.backOff(err)
+			c.pause(err)
 		}
 	}
 }

@@ -208,8 +208,8 @@ func (c *compositeCall) final(err error) error {
 	return nil
 }
 
-// backOff waits until the members may be asked again, or until the end of the wait.
-func (c *compositeCall) backOff(err error) {
+// pause waits until the members may be asked again, or until the end of the wait.
+func (c *compositeCall) pause(err error) {
 	c.tries++
 	pause, stop := context.WithTimeout(c.asking, backOffTime(c.tries-1, err))
 	defer stop()
