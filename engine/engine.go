@@ -7,7 +7,7 @@
 //	...
 //	hold, err := e.Mutex("stock:7").Lock(ctx)
 //	...
-//	defer hold.Unlock(context.Background())
+//	defer hold.Unlock(ctx) // released even if ctx has ended, which bounds only the wait for the answer
 //
 // A lock is a handle such as [Mutex]; making one costs nothing and asks nobody. Lock waits, TryLock asks once, and the
 // Async forms return a future. Each grant is a [Hold]. [Do] locks, calls a function and unlocks.

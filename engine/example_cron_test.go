@@ -19,7 +19,7 @@ func nightly(ctx context.Context, e *engine.Engine, steps ...func(context.Contex
 	if err != nil {
 		return err
 	}
-	defer hold.Unlock(context.WithoutCancel(ctx))
+	defer hold.Unlock(ctx)  // the release is sent although ctx has ended
 	ctx = hold.Context(ctx) // renewed for as long as it takes; ends when the lock is lost
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

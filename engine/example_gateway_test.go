@@ -32,7 +32,7 @@ func oneAtATime(e *engine.Engine, budget time.Duration, next http.Handler) http.
 			http.Error(w, "try again", http.StatusServiceUnavailable)
 			return
 		}
-		defer hold.Unlock(context.WithoutCancel(ctx))       // also when the client has gone
+		defer hold.UnlockAsync()                            // also when the client has gone; a frozen Redis delays no answer
 		next.ServeHTTP(w, r.WithContext(hold.Context(ctx))) // ends when the lock is lost
 	})
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,8 +13,15 @@ import (
 
 // MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. Its name is the names
 // of the members, with commas between. It asks all members at once without waiting. If one is taken, it gives the others back, waits for
-// that one, and asks for the others again while it has it. So it never holds some members while it waits for others, and two MultiLocks
-// of the same members in any order cannot deadlock.
+// that one in line, as other callers do, and asks for the others while it has it. If one of these is taken, it waits for that one, too, and
+// keeps those whose names come before it. So MultiLocks of one program do not wait for each other, in whatever order they name their members.
+//
+// A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. That member is
+// the first for which it waits from then on. The patience is 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of
+// a fixed lease. It bounds how long a MultiLock may keep a name from others while it waits, and how long a call and others that have what
+// it waits for, and wait for what it has, keep each other waiting. It bounds the call's wait, too: if nobody waits in the line of any member for more than 125 ms, the
+// MultiLock has its turn within the sum of these waits, and within ten times their sum if nobody waits for more than 16 s. With
+// [WithLease] the lease counts from the last member on.
 //
 // Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
 // several engines.
@@ -79,74 +87,130 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 	return Multi(locks...)
 }
 
-// askAll asks all members of a MultiLock.
-func (c *compositeCall) askAll() { c.askOthers(-1, nil) }
+// askAll asks all members of a MultiLock, when it has none of them.
+func (c *compositeCall) askAll() {
+	c.order = make([]int, len(c.lock.members))
+	for i := range c.order {
+		c.order[i] = i
+	}
+	c.askRest(make([]*Hold, len(c.order)))
+}
 
-// askOthers asks all members but the first, which is held already if it is not -1.
-func (c *compositeCall) askOthers(first int, held *Hold) {
+// askRest asks the members of which holds has none, without waiting.
+func (c *compositeCall) askRest(holds []*Hold) {
 	var answers []*futures.Future[*Hold]
-	for i, l := range c.lock.members {
-		if i != first {
-			answers = append(answers, l.TryLockAsync(c.asking, c.opts...))
+	for place, i := range c.order {
+		if holds[place] == nil {
+			answers = append(answers, c.lock.members[i].TryLockAsync(c.asking, c.opts...))
 		}
 	}
-	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(first, held, answers) })
+	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(holds, answers) })
 }
 
-// answered reads the answers of all members. In case one was not granted, the others are given back.
-func (c *compositeCall) answered(first int, held *Hold, answers []*futures.Future[*Hold]) {
-	var holds []*Hold
-	var err error
-	refused := -1 // the first member that was not granted, or the first with which it is no use to wait
-	for i := range c.lock.members {
-		h, failed := held, error(nil)
-		if i != first {
-			h, failed = answers[0].Result()
-			answers = answers[1:]
+// answered reads the answers of the members that holds lacked, and has the call wait for the first that was not granted, or answers it if there is
+// one with which it is no use to wait. It keeps members before that one only, so that calls for the same members do not wait for each other. A
+// call that has not waited yet keeps none: if one name is taken for long, the others stay free.
+func (c *compositeCall) answered(holds []*Hold, answers []*futures.Future[*Hold]) {
+	var refusal error
+	place, keeps := 0, len(answers) < len(holds)
+	for at, h := range holds {
+		if h != nil {
+			continue
 		}
-		if failed == nil {
-			holds = append(holds, h)
-		} else if refused < 0 || !passing(failed) && passing(err) {
-			refused, err = i, failed
+		h, err := answers[0].Result()
+		holds[at], answers = h, answers[1:]
+		if err != nil && (refusal == nil || !passing(err) && passing(refusal)) {
+			place, refusal = at, err
 		}
 	}
-	if err != nil {
-		giveBack(holds)
-		c.refused(refused, err)
+	if refusal == nil {
+		c.complete(holds)
 		return
 	}
-	if h, err := c.lock.whole(holds, nil); err == nil || c.once {
-		c.settle(h, err)
+	if c.ctx.Err() == nil && (c.asking.Err() == nil || passing(refusal)) { // else it may come from a member that was not asked any more
+		c.last = refusal
+	}
+	final := c.final(refusal)
+	if !keeps || final != nil {
+		c.giveBack(holds)
 	} else {
-		c.pause(err, c.askAll)
+		c.giveBack(holds[place:])
+		c.kept = c.kept || place > 0
+	}
+	if final != nil {
+		c.settle(nil, final)
+	} else {
+		c.waitFor(place, holds)
 	}
 }
 
-// refused goes on after a member was not granted: the call waits for that member, and then asks for the others.
-func (c *compositeCall) refused(member int, err error) {
-	switch {
-	case c.once:
-		c.settle(nil, err)
-		return
-	case c.ctx.Err() != nil: // err may come from a member that was not asked any more
-		c.settle(nil, c.over())
-		return
-	case c.asking.Err() == nil || passing(err):
-		c.last = err
-	}
-	c.pause(err, func() {
-		answer := c.lock.members[member].LockAsync(c.ctx, c.waitOptions()...)
-		after(c.lock.e, answer).Then(func([]*Hold, error) {
-			if held, err := answer.Result(); err != nil {
-				if over := (*unmet)(nil); errors.As(err, &over) {
-					over.wait = c.demand.wait // of which the member's is the rest
-				}
-				c.settle(nil, err)
-			} else {
-				c.askOthers(member, held)
+// waitFor waits in line for the member at a place of the order, and then asks for the rest. If that member is slow to come, the call gives back
+// what it has, and goes on with that member as the first of its order.
+func (c *compositeCall) waitFor(place int, holds []*Hold) {
+	i, had := c.order[place], slices.Clone(holds)
+	answer := c.lock.members[i].LockAsync(c.ctx, c.waitOptions()...)
+	slow := time.AfterFunc(c.patience(holds), func() { c.giveBack(had) })
+	after(c.lock.e, answer).Then(func([]*Hold, error) {
+		if !slow.Stop() {
+			clear(holds)
+			c.order = slices.Insert(slices.Delete(c.order, place, place+1), 0, i)
+			place = 0
+			c.tries++
+		}
+		held, err := answer.Result()
+		if err != nil {
+			if over := (*unmet)(nil); errors.As(err, &over) {
+				over.wait = c.demand.wait // of which the member's is the rest
 			}
-		})
+			c.giveBack(holds)
+			c.settle(nil, err)
+			return
+		}
+		holds[place] = held
+		c.askRest(holds)
 	})
+}
+
+// The shortest and the longest patience, and how much of what is left of a fixed lease it may use up.
+const (
+	leastPatience = 125 * time.Millisecond
+	mostDoubled   = 7 // to 16 s
+	leaseShare    = 2
+)
+
+// patience is how long the call keeps the members that it has while it waits for another one: a random time, so that two calls that wait for each
+// other do not both give up, up to twice the least, which doubles each time that it was too short. Of a fixed lease a part is left in any case.
+func (c *compositeCall) patience(holds []*Hold) time.Duration {
+	least := leastPatience << min(c.tries, mostDoubled)
+	patience := least + rand.N(least)
+	for _, h := range holds {
+		if h != nil && c.demand.fixed {
+			patience = min(patience, time.Until(h.Deadline())/leaseShare)
+		}
+	}
+	return patience
+}
+
+// complete answers the call with the Hold of all members. Those that came before others have less left of a fixed lease: it counts anew.
+func (c *compositeCall) complete(holds []*Hold) {
+	parts := make([]*Hold, len(holds))
+	for place, i := range c.order {
+		parts[i] = holds[place]
+	}
+	h, err := c.lock.whole(parts, nil)
+	if err == nil && c.demand.fixed && c.kept {
+		if err = h.Extend(c.ctx, c.demand.lease); err != nil {
+			c.giveBack([]*Hold{h})
+		}
+	}
+	if err == nil {
+		c.settle(h, nil)
+	} else if final := c.final(err); final != nil {
+		c.settle(nil, final)
+	} else {
+		c.pause(err)
+		c.askAll()
+	}
 }
 
 // waitOptions are those of the wait for one member. After the end of the wait a minimal one is left.

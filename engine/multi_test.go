@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 )
 
 // invariant: multi-all-or-nothing
@@ -87,6 +89,180 @@ func TestMultiLock(t *testing.T) {
 			b.Errorf("the deadline is %v away, want nearly 10s", left)
 		}
 		b.unlock(h)
+	}))
+}
+
+// What a call had taken is free when it says that it failed.
+// invariant: multi-all-or-nothing
+func TestAMultiLockThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	brief := 100 * time.Millisecond
+	for how, fail := range map[string]func(context.Context, *engine.MultiLock) error{
+		"TryLock": func(ctx context.Context, m *engine.MultiLock) error { return testkit.ResultOf(m.TryLock(ctx)) },
+		"TryLockAsync": func(ctx context.Context, m *engine.MultiLock) error {
+			return testkit.ResultOf(m.TryLockAsync(ctx).Wait(context.Background()))
+		},
+		"Lock WithWait": func(ctx context.Context, m *engine.MultiLock) error {
+			return testkit.ResultOf(m.Lock(ctx, engine.WithWait(brief)))
+		},
+		"Lock, whose context ends": func(ctx context.Context, m *engine.MultiLock) error {
+			ctx, cancel := context.WithTimeout(ctx, brief)
+			defer cancel()
+			return testkit.ResultOf(m.Lock(ctx))
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			virtual.Test(t, func(w *virtual.World) {
+				ctx := w.T.Context()
+				e, _ := w.Connect()
+				other, _ := w.Connect()
+				testkit.MustLock(w.T, other.Mutex("c"))
+				first := testkit.MustLock(w.T, other.Mutex("a"))
+				time.AfterFunc(10*time.Millisecond, func() { first.UnlockAsync() }) // a Lock waits for it, and has it while it waits for c
+				if how == "TryLock" || how == "TryLockAsync" {
+					time.Sleep(20 * time.Millisecond)
+				}
+				began := time.Now()
+				if err := fail(ctx, testkit.Multi(w.T, e.Mutex("a"), e.Mutex("b"), e.Mutex("c"))); !errors.Is(err, engine.ErrHeld) {
+					w.T.Errorf("%v, want ErrHeld", err)
+				}
+				if took := time.Since(began); took > brief+25*time.Millisecond {
+					w.T.Errorf("it took %v", took)
+				}
+				if keys := w.Server.Keys(); slices.Contains(keys, "a") || slices.Contains(keys, "b") {
+					w.T.Errorf("%q stand in Redis, want neither a nor b", keys)
+				}
+			})
+		})
+	}
+	t.Run("not even a count of an Owner", spec(engine.Options{}, func(b *bubble) {
+		b.lock(b.another(engine.Options{}).Mutex("b"))
+		owner := engine.WithOwner(engine.NewOwner())
+		h := b.lock(b.Mutex("a"), owner)
+		b.wantIs("TryLock", testkit.ResultOf(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")).TryLock(b.Context(), owner)), engine.ErrHeld)
+		if n := h.Count(); n != 1 {
+			b.Errorf("the Owner has %d holds, want 1", n)
+		}
+	}))
+	t.Run("but not for longer than a tenth of AnswerTimeout when its time is over and Redis is silent", func(t *testing.T) {
+		t.Parallel()
+		virtual.Test(t, func(w *virtual.World) {
+			e, l := w.Connect()
+			other, _ := w.Connect()
+			testkit.MustLock(w.T, other.Mutex("b"))
+			a := testkit.MustLock(w.T, other.Mutex("a"))
+			time.AfterFunc(10*time.Millisecond, func() { a.UnlockAsync() })
+			time.AfterFunc(50*time.Millisecond, func() { l.Down.Lose(time.Now().Add(time.Hour)) })
+			began := time.Now()
+			_, err := testkit.Multi(w.T, e.Mutex("a"), e.Mutex("b")).Lock(w.T.Context(), engine.WithWait(brief))
+			if took := time.Since(began); !errors.Is(err, engine.ErrWaitTimeout) || took < 2*brief || took > 2*brief+25*time.Millisecond {
+				w.T.Errorf("%v after %v, want ErrWaitTimeout after %v", err, took, 2*brief)
+			}
+		})
+	})
+}
+
+// A MultiLock has its turn in the lines of its names, beside callers that want one name each.
+// invariant: multi-all-or-nothing
+func TestAMultiLockHasItsTurn(t *testing.T) {
+	t.Parallel()
+	for what, rivals := range map[string]struct {
+		names, callers int
+		apart          bool // each name's callers have an engine of their own
+	}{
+		"two names":                   {2, 3, false},
+		"two names, of other engines": {2, 3, true},
+		"four names":                  {4, 2, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			virtual.Test(t, func(w *virtual.World) {
+				e, _ := w.Connect()
+				ctx, stop := context.WithTimeout(w.T.Context(), 5*time.Second)
+				defer stop()
+				var wg sync.WaitGroup
+				var ones, alls int
+				var mu sync.Mutex
+				use := func(l engine.Locker, n *int) {
+					for ctx.Err() == nil {
+						h, err := l.Lock(ctx)
+						if err != nil {
+							return
+						}
+						mu.Lock()
+						*n++
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+						h.Unlock(context.Background())
+					}
+				}
+				names := []string{"a", "b", "c", "d"}[:rivals.names]
+				for _, name := range names {
+					by := e
+					if rivals.apart {
+						by, _ = w.Connect()
+					}
+					for range rivals.callers {
+						wg.Go(func() { use(by.Mutex(name), &ones) })
+					}
+				}
+				all, err := e.All(names...)
+				if err != nil {
+					w.T.Fatal(err)
+				}
+				use(all, &alls)
+				wg.Wait()
+				if alls*100 < ones || ones < 1000 {
+					w.T.Errorf("%d grants of %d names beside %d of one", alls, rivals.names, ones)
+				}
+			})
+		})
+	}
+}
+
+// Names are kept for a bounded time: by a call that waits for another one, and by calls that wait for each other.
+// invariant: multi-all-or-nothing
+func TestAMultiLockKeepsNamesForABoundedTime(t *testing.T) {
+	t.Parallel()
+	t.Run("while it waits for one that is held for long", spec(engine.Options{}, func(b *bubble) {
+		long, a := b.lock(b.Mutex("b")), b.lock(b.Mutex("a"))
+		w := b.queue(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")))
+		b.unlock(a)
+		began := time.Now()
+		for range 3 {
+			b.unlock(b.lock(b.Mutex("a")))
+		}
+		if took := time.Since(began); took < 125*time.Millisecond || took > 300*time.Millisecond {
+			b.Errorf("others waited for %v, want 125 to 250ms", took)
+		}
+		time.Sleep(time.Minute)
+		b.wantKeys("b")
+		b.unlock(long)
+		b.unlock(w.wantGrantedNow())
+	}))
+	t.Run("while its holder of one waits for another", spec(engine.Options{}, func(b *bubble) {
+		second, a := b.lock(b.Mutex("b")), b.lock(b.Mutex("a"))
+		w := b.queue(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")))
+		b.unlock(a)
+		began := time.Now()
+		first := b.lock(b.Mutex("a")) // while it has b
+		if took := time.Since(began); took > 300*time.Millisecond {
+			b.Errorf("it waited for %v, want 250ms at most", took)
+		}
+		b.unlock(first)
+		b.unlock(second)
+		b.unlock(w.granted())
+	}))
+	t.Run("and a fixed lease counts from the last name", spec(engine.Options{}, func(b *bubble) {
+		second, a := b.lock(b.Mutex("b")), b.lock(b.Mutex("a"))
+		w := b.queue(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(time.Second))
+		b.unlock(a)
+		time.Sleep(100 * time.Millisecond)
+		b.unlock(second)
+		if left := time.Until(w.granted().Deadline()); left < 980*time.Millisecond {
+			b.Errorf("the lease has %v left, want a second", left)
+		}
 	}))
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/wheellock/wheellock/futures"
 )
 
 // QuorumLock is a lock that is held on the majority of several independent Redis servers (Redlock; Redisson's
@@ -98,7 +100,7 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 		case late:
 			after(server.e, line).Then(func([]*Hold, error) {
 				part, err := line.Result()
-				takeLate(nil, answer{hold: part, err: err})
+				c.takeLate(nil, answer{hold: part, err: err})
 			})
 			return c.askServers(nil)
 		case err != nil && c.asking.Err() != nil:
@@ -159,15 +161,21 @@ func (c *compositeCall) askServers(known *answer) (h *Hold, place int, err error
 	}
 	switch inTime := undecided(); {
 	case granted < c.lock.need:
-		giveBack(parts)
+		c.giveBack(parts)
 		err = c.lock.verdict(errs)
 	case !inTime:
-		giveBack(parts)
+		c.giveBack(parts)
 		err = c.lock.failed(endedBy(c.asking))
 	default:
 		h, err = c.granted(began, parts, errs)
 	}
-	if err != nil {
+	late := futures.New[struct{}](&c.lock.e.callbacks, nil)
+	switch {
+	case err == nil:
+	case c.once: // the error is told when what the others grant is free, too
+		c.releasing(late.Future())
+		time.AfterFunc(c.lock.e.freeTime()/overdueShare, stop)
+	default:
 		stop()
 	}
 	if errors.Is(err, ErrHeld) {
@@ -176,8 +184,9 @@ func (c *compositeCall) askServers(known *answer) (h *Hold, place int, err error
 	go func() {
 		defer stop()
 		for range n - granted - refused {
-			takeLate(h, <-answers)
+			c.takeLate(h, <-answers)
 		}
+		late.Settle(struct{}{}, nil)
 	}()
 	return h, place, err
 }
@@ -213,11 +222,11 @@ func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*
 }
 
 // takeLate takes up an answer that has come after the majority's: a grant joins h while h lasts, and is given back otherwise, or if h is nil.
-func takeLate(h *Hold, a answer) {
+func (c *compositeCall) takeLate(h *Hold, a answer) {
 	if h != nil {
 		h.composite().answered(h, a)
-	} else if a.err == nil {
-		a.hold.UnlockAsync()
+	} else {
+		c.giveBack([]*Hold{a.hold})
 	}
 }
 

@@ -151,20 +151,19 @@ func (c *compositeCall) takeTurn() {
 		} else {
 			h, place, err = c.askServers(nil)
 		}
-		if err == nil || c.once {
-			c.settle(h, err)
+		if err == nil {
+			c.settle(h, nil)
 			return
 		}
-		if !c.goesOn(err) {
+		if final := c.final(err); final != nil {
+			c.settle(nil, final)
 			return
 		}
 		if wanted = errors.Is(err, ErrHeld); wanted {
 			c.lock.e.quorums.want(c.lock.name, place)
 		}
 		if inLine || !wanted {
-			pause, stop := c.backOff(err)
-			<-pause.Done()
-			stop()
+			c.pause(err)
 		}
 	}
 }

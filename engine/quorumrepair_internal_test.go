@@ -134,7 +134,7 @@ func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 	t.Parallel()
 	e := openEach(t, 1)[0]
 	part := mustLock(t, e.Mutex("stock:7"))
-	takeLate(nil, answer{hold: part})
+	new(compositeCall).takeLate(nil, answer{hold: part})
 	if part.Err() == nil {
 		t.Error("the part is held")
 	}

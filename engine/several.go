@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/futures"
@@ -61,7 +62,9 @@ func (s *several) block(ctx context.Context, once bool, opts []LockOption) (*Hol
 	o := s.observe(opts)
 	h, err := s.start(ctx, once, opts).Wait(context.Background()) // ctx ends the call itself
 	if err == nil && ctx.Err() != nil {
-		h.UnlockAsync()
+		soon, stop := context.WithTimeout(context.Background(), s.e.freeTime()/overdueShare)
+		h.Unlock(soon)
+		stop()
 		h, err = nil, s.failed(endedBy(ctx))
 	}
 	o.notifyDone(h, err)
@@ -79,10 +82,16 @@ type compositeCall struct {
 	asking  context.Context // ends with the wait besides: a silent server must not prolong it
 	stop    context.CancelFunc
 	end     time.Time // of the wait; zero: it has none
+	began   time.Time
 	tries   int
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
 	place   *list.Element // in the queue of a QuorumLock's calls, whose mutex guards it; nil: it has none
+	order   []int         // of a MultiLock's members, in which it waits for them
+	kept    bool          // a MultiLock kept members while it waited for others
+
+	mu       sync.Mutex                  // guards the rest
+	releases []*futures.Future[struct{}] // without an answer
 }
 
 // start makes the call; once: it does not wait.
@@ -94,7 +103,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if err != nil {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
-	c := &compositeCall{lock: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable}
+	c := &compositeCall{lock: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable, began: time.Now()}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.asking = c.ctx
 	if d.wait > 0 {
@@ -116,8 +125,56 @@ func forParts(opts []LockOption) []LockOption {
 // Cancelled implements futures.Canceler. What is granted afterwards is given back.
 func (c *compositeCall) Cancelled() { c.stop() }
 
-// settle answers the call.
+// giveBack unlocks holds that the call does not keep, and forgets them. It does not wait for the answers.
+func (c *compositeCall) giveBack(holds []*Hold) {
+	var releases []*futures.Future[struct{}]
+	for i, h := range holds {
+		if h != nil {
+			releases = append(releases, h.UnlockAsync())
+			holds[i] = nil
+		}
+	}
+	c.releasing(releases...)
+}
+
+// releasing adds to the releases that have no answer yet, and returns them.
+func (c *compositeCall) releasing(more ...*futures.Future[struct{}]) []*futures.Future[struct{}] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.releases = slices.DeleteFunc(append(c.releases, more...), func(f *futures.Future[struct{}]) bool {
+		_, err := f.Result()
+		return err != futures.ErrPending
+	})
+	return slices.Clone(c.releases)
+}
+
+// overdueShare is the part of AnswerTimeout for which a call waits for its releases when its own time is over.
+const overdueShare = 10
+
+// freeTime is how long a call waits at most, from its beginning, until what it has given back is free.
+func (e *Engine) freeTime() time.Duration { return orDefault(e.patience, defaultAnswerTimeout) }
+
+// awaitReleases returns when what the call has given back is free, or was not in time.
+func (c *compositeCall) awaitReleases() {
+	releases := c.releasing()
+	if len(releases) == 0 {
+		return
+	}
+	most := c.lock.e.freeTime()
+	least := most / overdueShare
+	inTime, stop := context.WithTimeout(context.Background(), max(least, most-time.Since(c.began)))
+	defer stop()
+	defer context.AfterFunc(c.asking, func() { time.AfterFunc(least, stop) })()
+	for ; len(releases) > 0 && inTime.Err() == nil; releases = c.releasing() {
+		futures.All(releases...).Wait(inTime)
+	}
+}
+
+// settle answers the call. An error is told when what the call had is free.
 func (c *compositeCall) settle(h *Hold, err error) {
+	if err != nil {
+		c.awaitReleases()
+	}
 	c.stop()
 	if c.lock.kind == quorumIndex {
 		c.passTurn(h)
@@ -138,42 +195,25 @@ func (c *compositeCall) over() error {
 	return nil
 }
 
-// pause goes on after a while, which ends early with the wait. If err, the last answer, does not pass, it is the answer of the
-// call.
-func (c *compositeCall) pause(err error, next func()) {
-	if !c.goesOn(err) {
-		return
-	}
-	pause, stop := c.backOff(err)
-	context.AfterFunc(pause, func() {
-		stop()
-		if over := c.over(); over != nil {
-			c.settle(nil, over)
-			return
-		}
-		next()
-	})
-}
-
-// goesOn takes down the last answer, and answers the call if its time is over or err does not pass. False: it has its answer.
-func (c *compositeCall) goesOn(err error) bool {
+// final is the error with which the call ends after a member said err; nil: it goes on, for members may be asked again.
+func (c *compositeCall) final(err error) error {
 	over := c.over()
 	switch {
+	case c.once || over == nil && !passing(err):
+		return err
 	case over != nil:
-		c.settle(nil, over)
-		return false
-	case !passing(err):
-		c.settle(nil, err)
-		return false
+		return over
 	}
 	c.last = err
-	return true
+	return nil
 }
 
-// backOff ends when the members may be asked again, or with the wait.
-func (c *compositeCall) backOff(err error) (context.Context, context.CancelFunc) {
+// pause waits until the members may be asked again, or until the end of the wait.
+func (c *compositeCall) pause(err error) {
 	c.tries++
-	return context.WithTimeout(c.asking, backOffTime(c.tries-1, err))
+	pause, stop := context.WithTimeout(c.asking, backOffTime(c.tries-1, err))
+	defer stop()
+	<-pause.Done()
 }
 
 // backOffTime is a random time that grows with the tries, so that two callers that collided do not collide again: up to

@@ -267,6 +267,25 @@ func TestSpecQuorumOfACallThatEndsLeavesNothing(t *testing.T) {
 	}
 }
 
+// A TryLock that is refused says so when the parts that it had are free, also one that is granted 20 ms after the refusal.
+func TestSpecQuorumThatIsRefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("on a server that is slow", specQuorum(engine.Options{}, func(q *majority) {
+		q.occupied(0)
+		q.occupied(1)
+		for i := range q.servers {
+			q.slow(i, time.Duration(i)*10*time.Millisecond)
+		}
+		q.wantIs("TryLock", testkit.ResultOf(q.lock.TryLock(q.Context())), engine.ErrHeld)
+		for range 100 {
+			if keys := q.servers[2].Keys(); len(keys) > 0 {
+				q.Fatalf("%q stand on the third server", keys)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}))
+}
+
 // A part that is granted when the hold has ended is given back.
 //
 // invariant: quorum-counts-living-parts

@@ -69,6 +69,10 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (*Group, error) {
 // processes, at most one runs fn for a key at a time, and none while a value stands. shared tells that this call's fn did not run.
 // The value may be shared with other callers, so nobody may change it.
 //
+// A value that fn has computed and that could not be stored, because Redis refuses it or does not answer, is returned with the error, to all
+// callers of this process that share the call. So it is if something that is no string stands under the key of the value, which stays as
+// it is: the error then Is [engine.ErrForeignKey].
+//
 // ctx bounds this caller's wait; the error is then that of [engine.Mutex.Lock], or the cause of ctx. fn gets a context with the values
 // of the first caller's ctx, but not with its deadline. It ends when every caller of this process has left, or when the lock is lost.
 // If the lock was lost before fn returned, nothing is stored, and the error Is [engine.ErrLost], and what fn returned: ask again.
@@ -98,13 +102,14 @@ func (g *Group) Forget(ctx context.Context, key string) error {
 // fetch gets the value for this process. stored tells that another one has computed it.
 func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) ([]byte, error)) (value []byte, stored bool, err error) {
 	name, result := g.names(key)
-	if value, stored, err = g.read(ctx, result); stored || err != nil {
-		return value, stored, err
+	value, stored, foreign := g.read(ctx, result)
+	if stored || foreign != nil && !errors.Is(foreign, engine.ErrForeignKey) {
+		return value, stored, foreign
 	}
 	lock := g.e.RWMutex(name)
 	hold, err := lock.Writer().TryLock(ctx)
 	if errors.Is(err, engine.ErrHeld) {
-		if value, stored, err = g.await(ctx, lock, result); stored || err != nil {
+		if value, stored, err = g.await(ctx, lock, result); stored || err != nil && !errors.Is(err, engine.ErrForeignKey) {
 			return value, stored, err
 		}
 		hold, err = lock.Writer().Lock(ctx) // whoever computed has failed
@@ -113,16 +118,20 @@ func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) 
 		return nil, false, err
 	}
 	defer hold.UnlockAsync()
-	if value, stored, err = g.read(ctx, result); stored || err != nil { // stored since the first look
-		return value, stored, err
+	value, stored, foreign = g.read(ctx, result)
+	if stored || foreign != nil && !errors.Is(foreign, engine.ErrForeignKey) { // stored since the first look
+		return value, stored, foreign
 	}
-	if value, err = g.compute(ctx, hold, key, fn); err == nil {
-		err = g.store(ctx, hold, result, value)
-	}
-	if err != nil {
+	if value, err = g.compute(ctx, hold, key, fn); err != nil {
 		return nil, false, err
 	}
-	return value, false, nil
+	if err = foreign; err == nil {
+		err = g.store(ctx, hold, result, value)
+	}
+	if errors.Is(err, engine.ErrLost) || errors.Is(err, ErrTooLong) {
+		value = nil
+	}
+	return value, false, err
 }
 
 // inside is the key of the run in the context of fn.
@@ -162,6 +171,8 @@ func (g *Group) read(ctx context.Context, result string) (value []byte, found bo
 	switch {
 	case rueidis.IsRedisNil(err):
 		return nil, false, nil
+	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+		return nil, false, fmt.Errorf("flight: %w: %q: %w", engine.ErrForeignKey, result, err)
 	case err != nil:
 		return nil, false, fmt.Errorf("flight: read the value: %w", err)
 	}

@@ -198,6 +198,37 @@ func TestALostLockStoresNothing(t *testing.T) {
 	wantValue(t, g, "a", "one", "one")
 }
 
+// What was computed and cannot be stored is not lost: the caller gets it with the error.
+func TestAValueThatCannotBeStoredIsReturned(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour, MaxBytes: 8})
+	client := newClient(t, server)
+	do := func(args ...string) {
+		if err := client.Do(testkit.Soon(t), client.B().Arbitrary(args...).Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants := func(what, key string, fn func(context.Context) ([]byte, error), want error, text string) {
+		t.Helper()
+		value, shared, err := g.Do(testkit.Soon(t), key, fn)
+		if len(value) == 0 || shared || err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %q, %v, %v; want the value and an error with %q", what, value, shared, err, text)
+		}
+	}
+	wants("a full Redis", "a", func(context.Context) ([]byte, error) {
+		do("CONFIG", "SET", "maxmemory", "1")
+		return []byte("value"), nil
+	}, nil, "OOM")
+	do("CONFIG", "SET", "maxmemory", "0")
+	do("LPUSH", "flight:{c}:value", "x")
+	wants("a list under its key", "c", returns("value"), engine.ErrForeignKey, "flight:{c}:value")
+	if n, err := client.Do(testkit.Soon(t), client.B().Llen().Key("flight:{c}:value").Build()).AsInt64(); n != 1 || err != nil {
+		t.Errorf("the list has %d elements, %v; want 1", n, err)
+	}
+	wantValue(t, g, "a", "one", "one")
+}
+
 // A function that ends with its context, because the lock was lost, does not look as if its caller had left.
 func TestALossIsTold(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,7 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 
 	wheelcron "github.com/wheellock/wheellock/contrib/gocron"
 )
@@ -164,6 +165,93 @@ func TestALateSchedulerRunsNothingTwiceAtTheEndOfMinHold(t *testing.T) {
 		if _, err := late.Lock(t.Context(), "report"); err != nil { // of the next period
 			t.Error(err)
 		}
+	})
+}
+
+// A run is made although the answer to its lock was lost: late, by the scheduler that asked for it, and by no other.
+func TestALostAnswerLeavesNoRunOut(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, link := w.Connect()
+		other, _ := w.Connect()
+		var lockers [2]*wheelcron.Locker
+		for i, e := range []*engine.Engine{e, other} {
+			lockers[i], _ = wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: -1})
+		}
+		due := func(i int) error {
+			run, err := lockers[i].Lock(w.T.Context(), "report")
+			if err == nil {
+				err = run.Unlock(w.T.Context())
+			}
+			return err
+		}
+		time.Sleep(time.Minute)
+		if err := due(0); err != nil {
+			w.T.Fatal(err)
+		}
+		if err := due(1); !errors.Is(err, wheelcron.ErrRan) {
+			w.T.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		time.AfterFunc(700*time.Microsecond, func() { link.Down.Lose(time.Now().Add(1200 * time.Millisecond)) }) // while the TryLock is on its way
+		time.AfterFunc(1200*time.Millisecond, link.Cut)
+		began := time.Now()
+		if err := due(0); err != nil || time.Since(began) < time.Second {
+			w.T.Errorf("%v after %v, want the lock, late", err, time.Since(began))
+		}
+		if err := due(1); !errors.Is(err, wheelcron.ErrRan) {
+			w.T.Errorf("%v, want ErrRan", err)
+		}
+		time.Sleep(time.Minute)
+		if err := due(1); err != nil {
+			w.T.Error(err)
+		}
+	})
+}
+
+// A Locker that is asked for a name of which it has the lock itself says so, and warns once.
+func TestTwoJobsOfOneNameAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := enginetest.New(t, engine.Options{})
+		var log strings.Builder
+		l, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // sleeps: in virtual time
+		run, err := l.Lock(t.Context(), "main.func1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := l.Lock(t.Context(), "main.func1"); !errors.Is(err, wheelcron.ErrSameName) || !errors.Is(err, engine.ErrHeld) {
+				t.Errorf("%v, want ErrSameName that is ErrHeld", err)
+			}
+		}
+		if err := run.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := l.Lock(t.Context(), "main.func1"); !errors.Is(err, wheelcron.ErrSameName) { // within MinHold
+			t.Errorf("%v, want ErrSameName", err)
+		}
+		if n := strings.Count(log.String(), "left out"); n != 1 { // before the next name
+			t.Errorf("%d warnings, want 1: %s", n, log.String())
+		}
+		second := make(chan error)
+		go func() { _, err := l.Lock(t.Context(), "main.func2"); second <- err }()
+		_, err = l.Lock(t.Context(), "main.func2") // at the same time
+		if err = errors.Join(err, <-second); !errors.Is(err, wheelcron.ErrSameName) {
+			t.Errorf("%v, want ErrSameName", err)
+		}
+		elsewhere, err := e.FencedMutex("gocron:other").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Lock(t.Context(), "other"); errors.Is(err, wheelcron.ErrSameName) {
+			t.Errorf("%v, and another has it", err)
+		}
+		elsewhere.UnlockAsync()
 	})
 }
 

@@ -45,7 +45,7 @@ func IdempotencyKey(r *http.Request) string { return r.Header.Get("Idempotency-K
 // New makes middleware. The error is [engine.ErrInvalid] and says what is wrong with the options.
 //
 // A handler gets a request whose context ends when the lock is lost; its cause is then [engine.ErrLost]. The lock is released when the
-// handler has returned, also by a panic. Instead of its turn a request may get:
+// handler has returned, also by a panic; what net/http has not sent by then waits for the release, 100 ms at most. Instead of its turn a request may get:
 //
 //   - 409 or 423, with a Retry-After: another request of the key is served.
 //   - 503, with a Retry-After of a second: Redis cannot serve, or the engine is closed. If the client left while the request
@@ -87,6 +87,9 @@ type handler struct {
 	took atomic.Int64 // how long requests took lately, on average: a time.Duration
 }
 
+// unlockTime is how long an answer waits until the lock is free, so that a client that has its answer may ask again.
+const unlockTime = 100 * time.Millisecond
+
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := h.opts.Key(r)
@@ -102,8 +105,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	defer func() {
 		h.note(time.Since(began))
-		// The engine goes on by itself where this fails; that a lock was lost, the handler heard from its context.
-		_ = hold.Unlock(context.WithoutCancel(r.Context()))
+		// The engine goes on by itself where this fails; that a lock was lost, the handler heard from its context. net/http sends the
+		// end of the answer afterwards.
+		soon, stop := context.WithTimeout(context.WithoutCancel(r.Context()), unlockTime)
+		defer stop()
+		_ = hold.Unlock(soon)
 	}()
 	ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
 	h.next.ServeHTTP(w, r.WithContext(ctx))

@@ -18,6 +18,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
 
 	"github.com/wheellock/wheellock/contrib/httplock"
 )
@@ -237,6 +238,26 @@ func TestTheLockIsReleased(t *testing.T) {
 }
 
 // A handler whose lock is lost hears so from its context, with the cause.
+// The answer waits for a Redis that does not answer for a tenth of a second, and no longer.
+func TestAnOutageHoldsNoAnswerBack(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, link := w.Connect()
+		exclusive, err := httplock.New(e, httplock.Options{})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		site := exclusive(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { link.Down.Lose(time.Now().Add(time.Hour)) }))
+		r := httptest.NewRequestWithContext(w.T.Context(), http.MethodPost, "/", nil)
+		r.Header.Set("Idempotency-Key", "a")
+		began := time.Now()
+		site.ServeHTTP(httptest.NewRecorder(), r)
+		if took := time.Since(began); took < 100*time.Millisecond || took > 110*time.Millisecond {
+			w.T.Errorf("the answer took %v, want 100ms", took)
+		}
+	})
+}
+
 func TestALostLockEndsTheRequest(t *testing.T) {
 	t.Parallel()
 	e := testkit.Connect(t, redistest.Start(t).Addr(), func(o *engine.Options) { o.MaxHold = 100 * time.Millisecond })

@@ -101,7 +101,7 @@ type Election struct {
 }
 
 // New returns an election of a name. A name has 1 to 1,014 bytes of any content, within the engine's rules. Do not use the FencedMutex of this name for anything
-// else. What is invalid about name and opts is the error of the calls, as [engine.ErrInvalid].
+// else, nor "x" beside "{x}": only one of these two has a leader at a time. What is invalid about name and opts is the error of the calls, as [engine.ErrInvalid].
 func New(e *engine.Engine, name string, opts Options) *Election {
 	opts, wrong := opts.withDefaults()
 	if e == nil {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hundredth is how often a world has a hundred engines, which takes as long as some others.
+// hundredth is how often a world has a hundred engines, which takes as long as some others, and how often one is crowded.
 const hundredth = 20
 
 // Whole engines keep their promises in virtual time, whatever befalls them.
@@ -47,8 +47,11 @@ func TestBubble(t *testing.T) {
 	in := redismodel.NewInterpreter()
 	for s := first; virtual < *length; s++ {
 		draws := draw
-		if s%hundredth == 0 && *onlyKind == "" {
+		switch {
+		case s%hundredth == 0 && *onlyKind == "":
 			draws = hundred(lineKinds[s/hundredth%uint64(len(lineKinds))])
+		case s%hundredth == hundredth/2 && (*onlyKind == "" || *onlyKind == multiKind.String()):
+			draws = crowded
 		}
 		w := live(t, s, in, draws)
 		virtual += w.lived

@@ -30,6 +30,16 @@ func (c *caller) run() {
 		c.sleep(spread(c.r, c.w.plan.think/20, 2*c.w.plan.think))
 		s := c.w.subjects[c.r.IntN(len(c.w.subjects))]
 		_, alive := c.p.all()
+		if c.w.plan.brief {
+			if c.n > 0 {
+				s = s.alone[c.n%len(s.alone)]
+			}
+			c.useBriefly(alive, s)
+			continue
+		}
+		if s.kind == multiKind && c.r.IntN(2) > 0 {
+			s = s.alone[c.r.IntN(len(s.alone))]
+		}
 		switch s.kind {
 		case permitKind:
 			c.usePermits(s)
@@ -68,6 +78,14 @@ func (c *caller) call(within time.Duration, what string, call func() error) erro
 
 // answerTime is how long a call waits that asks Redis once.
 func (c *caller) answerTime() time.Duration { return min(time.Second, c.w.plan.lease/3) }
+
+// freeTime is how much longer a call for several locks may take: it waits for its releases.
+func (c *caller) freeTime(s *subject) time.Duration {
+	if s.kind == multiKind || s.kind == quorumKind {
+		return c.answerTime() / 10
+	}
+	return 0
+}
 
 // known are the errors that a call may end with, whatever befalls it.
 var known = []error{

@@ -108,6 +108,9 @@ func (j *judge) review() {
 		if s.kind <= rwKind {
 			j.gaps(s, calls)
 		}
+		if s.kind == multiKind && j.w.plan.brief {
+			j.turns(calls)
+		}
 	}
 }
 
@@ -149,6 +152,19 @@ func (w *World) leftToTTL(s *subject) time.Duration {
 		return 2 * w.plan.lease
 	}
 	return 0
+}
+
+// turnTime is how long a call for several names may wait at most beside others that want one of them for a moment.
+const turnTime = 2 * time.Second
+
+// turns judges that calls for several names have their turns.
+func (j *judge) turns(calls []*held) {
+	for _, c := range calls {
+		from, to := j.w.at(c.asked), j.w.at(c.answered)
+		if waited := j.w.quiet(from, to, j.w.settling(), j.w.processes...); !c.tried && waited > turnTime {
+			j.w.violation("turns", "%v waited for %s for %v", c.p, c.s.name, waited)
+		}
+	}
 }
 
 // gaps judges that no name is free for long while somebody waits for it in peace.

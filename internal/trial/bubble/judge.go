@@ -26,8 +26,8 @@ type judge struct {
 	asking    map[*process]map[string]int
 	staying   []stay
 	waiting   map[*waiting]struct{}
-	waited    map[*subject]time.Time // when somebody last waited who does not any more
-	ended     bool                   // some process has, and may have left a place in a fair queue
+	waited    map[string]time.Time // when somebody last waited for a name who does not any more
+	ended     bool                 // some process has, and may have left a place in a fair queue
 	orphans   map[orphan]time.Time
 	past      map[*subject][]*held // all calls
 }
@@ -163,7 +163,7 @@ func (j *judge) look() {
 		}
 	}
 	for i, one := range valid {
-		others := slices.DeleteFunc(slices.Clone(valid[:i]), func(other *held) bool { return other.s != one.s })
+		others := slices.DeleteFunc(slices.Clone(valid[:i]), func(other *held) bool { return !other.s.meets(one.s) })
 		total, _, _, void := one.s.tally.read()
 		if (one.permits == 0 || !void) && rules.Excludes(total, one, others...) {
 			j.w.violation("exclusion", "%v beside %v", one, others)

@@ -91,6 +91,23 @@ func (c *caller) useLock(alive context.Context, s *subject, owner engine.Owner, 
 	}
 }
 
+// useBriefly waits for a lock in its line, has it for a moment, and gives it back.
+func (c *caller) useBriefly(alive context.Context, s *subject) {
+	l, _ := c.p.locker(s, false)
+	one, wait := &held{p: c.p, s: s}, 3*c.w.plan.lease
+	answered := c.w.judge.ask(one)
+	err := c.call(wait+c.freeTime(s), fmt.Sprintf("Lock %s, wait %v", s.name, wait), func() (err error) {
+		one.h, err = l.Lock(alive, engine.WithWait(wait))
+		return err
+	})
+	has := err == nil && c.granted(alive, one)
+	answered()
+	if has {
+		c.sleep(c.moment())
+		c.giveBack(one)
+	}
+}
+
 // granted takes up a hold that was asked for. False: its life is over.
 func (c *caller) granted(alive context.Context, one *held) bool {
 	if alive.Err() != nil { // the judge has dropped what this life had
@@ -107,22 +124,22 @@ func (c *caller) take(alive context.Context, one *held, l engine.Locker, opts []
 	ctx, cancel := context.WithCancel(alive)
 	defer cancel()
 	wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
-	ask := c.answerTime()
-	if one.s.kind == quorumKind { // each server has a tenth of the lease
-		ask = max(ask, c.w.plan.lease/5)
-	}
 	how := c.r.IntN(8)
+	ask, most := c.answerTime()+c.freeTime(one.s), wait+c.freeTime(one.s)
+	if one.s.kind == quorumKind { // each server has a tenth of the lease
+		ask = max(ask, c.w.plan.lease/5+c.freeTime(one.s))
+	}
 	if one.tried = how >= 4 && how != 7; !one.tried {
 		defer c.w.judge.waits(one)()
 	}
 	switch how {
 	case 0, 1, 2:
 		opts = append(opts, engine.WithWait(wait))
-		err = c.call(wait, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
+		err = c.call(most, fmt.Sprintf("Lock %s, wait %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
 	case 3:
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		err = c.call(wait, fmt.Sprintf("Lock %s, context of %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
+		err = c.call(most, fmt.Sprintf("Lock %s, context of %v", l.Name(), wait), func() error { h, err = l.Lock(ctx, opts...); return err })
 	case 4, 5:
 		err = c.call(ask, "TryLock "+l.Name(), func() error { h, err = l.TryLock(ctx, opts...); return err })
 	case 6:
@@ -131,7 +148,7 @@ func (c *caller) take(alive context.Context, one *held, l engine.Locker, opts []
 			return err
 		})
 	case 7:
-		err = c.call(wait, fmt.Sprintf("LockAsync %s, cancelled after %v", l.Name(), wait), func() error {
+		err = c.call(most, fmt.Sprintf("LockAsync %s, cancelled after %v", l.Name(), wait), func() error {
 			f := l.LockAsync(ctx, opts...)
 			select {
 			case <-f.Done():

@@ -98,12 +98,12 @@ func (j *judge) owner(id string) *process {
 }
 
 // wanted reports whether there may be a reason for an owner to stand in Redis. A question that takes a lock has its answer long
-// before orphanTime is over; that for a quorum waits for other servers.
+// before orphanTime is over; that for a quorum waits for other servers, a multi for its other names.
 func (j *judge) wanted(p *process, key, id string) bool {
 	if !p.lives(id) || p.well() < time.Second { // who is dead freed what he could; the rest runs out
 		return true
 	}
-	if strings.HasPrefix(key, quorumKind.String()) && j.asking[p][key] > 0 {
+	if (strings.HasPrefix(key, quorumKind.String()) || strings.HasPrefix(key, multiKind.String())) && j.asking[p][key] > 0 {
 		return true
 	}
 	bare := strings.TrimSuffix(id, ":write")

@@ -25,9 +25,10 @@ const (
 	multiKind
 	quorumKind
 	kinds
+	partKind = kinds // one name of a multi, by itself
 )
 
-var kindNames = [kinds]string{"mutex", "fenced", "spin", "simple", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum"}
+var kindNames = [kinds + 1]string{"mutex", "fenced", "spin", "simple", "fair", "rw", "permits", "semaphore", "latch", "multi", "quorum", "part"}
 
 func (k kind) String() string { return kindNames[k] }
 
@@ -49,6 +50,7 @@ type plan struct {
 	stalls    float64       // how likely it is that a goroutine is kept at a point
 	favourite uint64        // which points keep goroutines often, and beyond a deadline; 0: none
 	hot       bool          // many want one name, and have it for a moment
+	brief     bool          // nobody has it for longer
 	long      bool          // who has a lock keeps it for many leases: most of what is answered are renewals
 	drift     float64       // how much faster or slower clocks run, at most
 	blocked   bool          // callbacks of users block all workers
@@ -139,6 +141,16 @@ func hundred(k kind) func(*rand.Rand) plan {
 		}
 		return p
 	}
+}
+
+// crowded makes plans of callers of which most want one name of a MultiLock, and have it for a moment.
+func crowded(r *rand.Rand) plan {
+	p := draw(r)
+	p.processes, p.callers, p.servers, p.kinds = 1+r.IntN(3), 7, 1, []kind{multiKind}
+	p.hot, p.brief, p.long, p.lasts, p.stalls, p.favourite = true, true, false, hotWorld, 0, 0
+	p.lease, p.travel, p.think, p.faults = 3*time.Second, 100*time.Microsecond, 20*time.Microsecond, hotWorld
+	p.options = engine.Options{Lease: p.lease, PubSub: p.options.PubSub}
+	return p
 }
 
 // favours reports whether a point is one of those: about every fourth is, by its hash (FNV-1a).

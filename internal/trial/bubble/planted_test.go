@@ -20,6 +20,7 @@ var (
 // bugs are the planted ones that worlds of whole engines can meet.
 var bugs = []string{
 	"parts of a lost MultiLock that nobody gives back",
+	"a MultiLock that keeps nothing while it waits",
 	"a majority that nobody repairs",
 	"a loss that is not final",
 	"a suspension that is noticed a second late",

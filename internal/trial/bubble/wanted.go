@@ -45,9 +45,11 @@ func (j *judge) waits(of *held) (done func()) {
 		defer j.mu.Unlock()
 		delete(j.waiting, one)
 		if j.waited == nil {
-			j.waited = make(map[*subject]time.Time)
+			j.waited = make(map[string]time.Time)
 		}
-		j.waited[of.s] = time.Now()
+		for _, part := range of.s.parts {
+			j.waited[part] = time.Now()
+		}
 	}
 }
 
@@ -120,14 +122,20 @@ func (j *judge) isWanted(one *held) {
 			return
 		}
 	}
-	if one.s.kind == fairKind && j.ended || !j.waited[one.s].Before(one.granted.Add(-4*j.w.plan.travel)) {
+	var last time.Time
+	for _, part := range one.s.parts {
+		if at := j.waited[part]; at.After(last) {
+			last = at
+		}
+	}
+	if one.s.kind == fairKind && j.ended || !last.Before(one.granted.Add(-4*j.w.plan.travel)) {
 		return
 	}
 	for other := range j.waiting {
-		if other.s == one.s {
+		if other.s.meets(one.s) {
 			return
 		}
 	}
 	j.w.violation("wanted", "%v, who has %s as %v since %v, was told that somebody waits; the last who did went %v before", one.p, one.s.name, one.ids,
-		one.granted.Sub(j.w.began), one.granted.Sub(j.waited[one.s]))
+		one.granted.Sub(j.w.began), one.granted.Sub(last))
 }

@@ -3,6 +3,7 @@ package bubble
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,12 @@ type subject struct {
 	parts    []string // the names it locks
 	tally    tally    // of what counts
 	detached detached
+	alone    []*subject // each name of a multi
+}
+
+// meets reports whether two have a name in common.
+func (s *subject) meets(other *subject) bool {
+	return slices.ContainsFunc(s.parts, func(part string) bool { return slices.Contains(other.parts, part) })
 }
 
 // newWorld makes the world of a seed, whose plan is drawn. Scripts run by in.
@@ -59,6 +66,9 @@ func newWorld(seed uint64, in *redismodel.Interpreter, draws func(*rand.Rand) pl
 		s.parts = []string{s.name}
 		if k == multiKind {
 			s.parts = []string{s.name + "x", s.name + "y"}
+			for _, part := range s.parts {
+				s.alone = append(s.alone, &subject{kind: partKind, name: part, parts: []string{part}})
+			}
 		}
 		w.subjects = append(w.subjects, s)
 	}

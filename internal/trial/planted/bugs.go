@@ -274,6 +274,9 @@ var bugs = []Bug{
 	{"a simple lock before which an orphan stands in line", []edit{
 		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
 	}},
+	{"a MultiLock that keeps nothing while it waits", []edit{
+		{"engine/multi.go", "		c.giveBack(holds[place:])\n", "		c.giveBack(holds)\n"},
+	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
 	}},
