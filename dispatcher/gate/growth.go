@@ -5,81 +5,107 @@ import (
 	"time"
 )
 
-// growth is a re-entry or an extension that needs a longer lease than there is: it is granted only after a renewal was answered
+// growths are the re-entries and the extensions that need a longer lease than there is: they are granted only after a renewal was answered
 // (invariant: hold-within-tenure).
-type growth struct {
-	of    *Lease
-	w     *Waiter // a re-entry; else nil
-	h     *Hold   // an extension: the hold to extend
+type growths struct {
+	waiters    waiters // the re-entries
+	extensions []extension
+}
+
+// extension is an Extend that waits.
+type extension struct {
+	h     *Hold
 	lease time.Duration
-	since Time // an extension: the new lease counts from here
+	since Time // the new lease counts from here
 	ack   Settler
 }
 
-// growths are those of one name.
-type growths []growth
-
-func (gs *growths) add(g growth) { *gs = append(*gs, g) }
-
-// lease is the longest that a growth of this Lease waits for. some: there is one.
-func (gs growths) lease(of *Lease) (lease time.Duration, some bool) {
-	for _, g := range gs {
-		if g.of == of {
-			lease, some = max(lease, g.lease), true
-		}
+// growths are those of one lease.
+func (l *Lock) growths(of *Lease) *growths {
+	if rw := l.contest.rw; rw != nil && of == &rw.second {
+		return &rw.growing
 	}
-	return lease, some
+	return &l.contest.rivals.growing
 }
 
-// take removes and returns the growths that chosen picks.
-func (gs *growths) take(chosen func(g *growth) bool) (taken growths) {
-	if len(*gs) == 0 {
-		return nil
+// add adds a re-entry of g.
+func (gs *growths) add(w *Waiter, g *Lease) {
+	w.asked, w.place = true, g.ID
+	gs.waiters.push(w)
+}
+
+// any reports whether there is one.
+func (gs *growths) any() bool { return gs.waiters.head != nil || len(gs.extensions) > 0 }
+
+// longest is the longest lease that one waits for.
+func (gs *growths) longest() (lease time.Duration) {
+	for w := gs.waiters.head; w != nil; w = w.next {
+		lease = max(lease, w.takes(w.Lease))
 	}
-	*gs = slices.DeleteFunc(*gs, func(g growth) bool {
-		picked := chosen(&g)
-		if picked {
-			taken = append(taken, g)
+	for _, e := range gs.extensions {
+		lease = max(lease, e.lease)
+	}
+	return lease
+}
+
+// forget takes out a re-entry.
+func (gs *growths) forget(w *Waiter) {
+	gs.waiters.remove(w)
+	w.asked, w.place = false, 0
+}
+
+// take takes out and returns the re-entries that chosen picks.
+func (gs *growths) take(chosen func(*Waiter) bool) (taken []*Waiter) {
+	for w := gs.waiters.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			gs.forget(w)
+			taken = append(taken, w)
 		}
-		return picked
-	})
+		w = next
+	}
 	return taken
 }
 
-// forget removes a re-entry that has given up. False: it is not there.
-func (gs *growths) forget(w *Waiter) bool {
-	return len(gs.take(func(g *growth) bool { return g.w == w })) > 0
-}
-
-// dismiss removes the re-entries that chosen picks, and answers them: those of one Lease, or all if of is nil.
-func (gs *growths) dismiss(cfg *Config, of *Lease, out Outcome, chosen func(*Waiter) bool) {
-	for _, g := range gs.take(func(g *growth) bool { return (of == nil || g.of == of) && g.w != nil && chosen(g.w) }) {
-		cfg.Answer(g.w, out)
+// dismiss takes out the re-entries that chosen picks, and answers them.
+func (gs *growths) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+	for _, w := range gs.take(chosen) {
+		cfg.Answer(w, out)
 	}
 }
 
-// settleRenewed grants what the renewal c made possible; admit grants a re-entry.
+// settleRenewed grants what the renewal c of a lease made possible; admit grants a re-entry.
 func (gs *growths) settleRenewed(c *Command, of *Lease, admit func(*Waiter)) {
-	for _, g := range gs.take(func(g *growth) bool { return g.of == of && g.lease <= c.Lease && c.Sent >= g.since }) {
+	if !gs.any() { // noRivals is never written to
+		return
+	}
+	gs.extensions = slices.DeleteFunc(gs.extensions, func(e extension) bool {
+		renewed := e.lease <= c.Lease && c.Sent >= e.since
 		switch {
-		case g.w != nil:
-			admit(g.w)
-		case g.h.alive:
-			g.h.extend(c.Sent+g.lease-margin(g.lease), &of.Tenure)
-			settle(g.ack, Outcome{})
+		case !renewed:
+		case e.h.alive:
+			of.extend(e.h, c.Sent+e.lease-margin(e.lease))
+			settle(e.ack, Outcome{})
 		default:
-			settle(g.ack, Outcome{Why: g.h.why})
+			settle(e.ack, Outcome{Why: e.h.why})
 		}
+		return renewed
+	})
+	for _, w := range gs.take(func(w *Waiter) bool { return w.takes(w.Lease) <= c.Lease }) {
+		admit(w)
 	}
 }
 
-// settleEnded settles the growths of a Lease that has ended: extensions are lost, requeue treats re-entries like any request.
-func (gs *growths) settleEnded(of *Lease, requeue func(*Waiter)) {
-	for _, g := range gs.take(func(g *growth) bool { return g.of == of }) {
-		if g.w == nil {
-			settle(g.ack, Outcome{Why: g.h.why})
-		} else {
-			requeue(g.w)
-		}
+// settleEnded settles those of a lease that has ended: extensions are lost, requeue treats re-entries like any request.
+func (gs *growths) settleEnded(requeue func(*Waiter)) {
+	if !gs.any() {
+		return
+	}
+	for _, e := range gs.extensions {
+		settle(e.ack, Outcome{Why: e.h.why})
+	}
+	gs.extensions = nil
+	for _, w := range gs.take(everyone) {
+		requeue(w)
 	}
 }

@@ -27,9 +27,8 @@ type Hold struct {
 	since uint32 // when it was granted, in tenths of a second since the engine was opened: enough for 13 years; set before the grant
 
 	// Owned by the loop.
-	until Time // its own end, if it has one besides that of the lease; else Never
-	next  *Hold
-	prev  *Hold
+	until Time  // its own end, if it has one besides that of the lease; else Never
+	index int32 // its place in holds.more
 
 	deadline atomic.Int64 // a Time; renewals move it
 }
@@ -85,12 +84,6 @@ func (h *Hold) end() {
 
 // sinceUnit is the unit of Hold.since.
 const sinceUnit = 100 * time.Millisecond
-
-// extend moves the hold's own end to until, unless it is later already.
-func (h *Hold) extend(until Time, t *Tenure) {
-	h.until = max(h.until, until)
-	h.follow(t)
-}
 
 // follow sets the hold's deadline after that of its lease has changed (invariant: hold-within-tenure).
 func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }
