@@ -126,6 +126,7 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	if h.Token == 0 && l.traits().fenced {
 		h.Token = r.tokens.next
 	}
+	g.holds.share(h, &g.Tenure)
 	w.begin(now, &g.Tenure, g.extent, l.cfg.MaxHold)
 	if !l.cfg.Answer(w, Outcome{}) {
 		h.end()

@@ -30,7 +30,8 @@ type Hold struct {
 	until Time  // its own end, if it has one besides that of the lease; else Never
 	index int32 // its place in holds.more
 
-	deadline atomic.Int64 // a Time; renewals move it
+	tenure   *atomic.Int64 // the deadline of its tenure, which it shares with others (holds); nil: deadline follows that. Set before the grant
+	deadline atomic.Int64  // a Time
 }
 
 // holdCount counts the living holds of one Owner under one lease. Of a read-write lock there is one for reads and one for writes. A nil
@@ -63,7 +64,13 @@ func (h *Hold) Write() bool { return h.write && h.Entry.Kind == RWKind }
 func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
 
 // Deadline is when the hold ends unless it is renewed. Any goroutine may call it.
-func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
+func (h *Hold) Deadline() Time {
+	at := h.deadline.Load()
+	if h.tenure != nil {
+		at = min(at, h.tenure.Load())
+	}
+	return Time(at)
+}
 
 // Count is how many holds of its Owner are alive; 0: it has no Owner. Any goroutine may call it.
 func (h *Hold) Count() int { return int(h.holdCount.count()) }
@@ -76,9 +83,10 @@ func (h *Hold) owner() uint64 {
 	return h.holdCount.owner
 }
 
-// end marks h as ended, also if its caller had gone when it was granted.
+// end marks h as ended, also if its caller had gone when it was granted. Its deadline stays from now on.
 func (h *Hold) end() {
 	h.alive = false
+	h.deadline.Store(int64(h.Deadline()))
 	h.holdCount.add(-1)
 }
 
@@ -86,4 +94,10 @@ func (h *Hold) end() {
 const sinceUnit = 100 * time.Millisecond
 
 // follow sets the hold's deadline after that of its lease has changed (invariant: hold-within-tenure).
-func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }
+func (h *Hold) follow(t *Tenure) {
+	at := h.until
+	if h.tenure == nil {
+		at = min(at, t.Deadline)
+	}
+	h.deadline.Store(int64(at))
+}

@@ -1,14 +1,50 @@
 package gate
 
-import "container/heap"
+import (
+	"container/heap"
+	"sync/atomic"
+)
 
-// holds are the living holds of a lease. Most leases have one. Readers may be thousands, each with an end of its own, so what comes after the first
-// is a heap (invariant: cost-of-an-event).
+// holds are the living holds of a lease. Most leases have one. Readers may be thousands, each with an end of its own, so the others are a heap, and a
+// renewal moves one deadline for all of them (invariant: cost-of-an-event).
 type holds struct {
-	first *Hold     // ends first by its own time; nil: there is none
-	more  *holdHeap // the others; nil: there were none
+	first *Hold   // ends first by its own time; nil: there is none
+	more  *others // nil: there were none
 }
 
+// others are the holds of a lease besides the first, ordered by their own ends.
+type others struct {
+	heap  holdHeap
+	until *atomic.Int64 // the deadline of the tenure, which all holds share but alone
+	alone *Hold         // the hold that was granted before there were others; nil: it has ended
+}
+
+// share has a hold of t that is about to be granted share its deadline with the others, if there are any.
+func (hs *holds) share(h *Hold, t *Tenure) {
+	switch {
+	case hs.first == nil:
+		hs.more = nil
+		return
+	case hs.more == nil:
+		hs.more = &others{alone: hs.first, until: new(atomic.Int64)}
+		hs.more.until.Store(int64(t.Deadline))
+	}
+	h.tenure = hs.more.until
+}
+
+// follow passes the deadline of t on.
+func (hs *holds) follow(t *Tenure) {
+	alone := hs.first
+	if hs.more != nil {
+		hs.more.until.Store(int64(t.Deadline))
+		alone = hs.more.alone
+	}
+	if alone != nil {
+		alone.follow(t)
+	}
+}
+
+// add adds a hold that was granted.
 func (hs *holds) add(h *Hold) {
 	switch first := hs.first; {
 	case first == nil:
@@ -17,20 +53,33 @@ func (hs *holds) add(h *Hold) {
 	case h.until < first.until:
 		hs.first, h = h, first
 	}
-	if hs.more == nil {
-		hs.more = new(holdHeap)
-	}
-	heap.Push(hs.more, h)
+	heap.Push(&hs.more.heap, h)
 }
 
+// remove removes a hold that has ended.
 func (hs *holds) remove(h *Hold) {
+	hs.take(h)
+	if hs.more != nil && hs.more.alone == h {
+		hs.more.alone = nil
+	}
+}
+
+// extend moves the own end of a hold.
+func (hs *holds) extend(h *Hold, until Time, t *Tenure) {
+	hs.take(h)
+	h.until = until
+	h.follow(t)
+	hs.add(h)
+}
+
+func (hs *holds) take(h *Hold) {
 	switch {
 	case h != hs.first:
-		heap.Remove(hs.more, int(h.index))
-	case hs.more == nil || len(*hs.more) == 0:
+		heap.Remove(&hs.more.heap, int(h.index))
+	case hs.more == nil || len(hs.more.heap) == 0:
 		hs.first = nil
 	default:
-		hs.first = heap.Pop(hs.more).(*Hold)
+		hs.first = heap.Pop(&hs.more.heap).(*Hold)
 	}
 }
 
@@ -39,7 +88,7 @@ func (hs *holds) all(yield func(*Hold) bool) {
 	if hs.first == nil || !yield(hs.first) || hs.more == nil {
 		return
 	}
-	for _, h := range *hs.more {
+	for _, h := range hs.more.heap {
 		if !yield(h) {
 			return
 		}

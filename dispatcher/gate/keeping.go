@@ -43,7 +43,6 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
 		l.growths(g).settleRenewed(c, g, func(w *Waiter) { l.growInto(now, g, w) })
-		g.follow()
 	case absent:
 		l.vanished(now, g, c)
 	default:
@@ -252,7 +251,7 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 		r.turns.standing = places > 0
 		r.turns.count(now, int64(listeners)-r.ownSubscriptions())
 		l.tries = 0
-		g.reconfirm(now, c, l.cfg)
+		g.confirm(now, c, l.cfg)
 		switch {
 		case !g.write:
 			l.confirmedForReaders(now, g, c, fx)

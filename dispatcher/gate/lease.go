@@ -65,7 +65,7 @@ func (l *Lease) declined() {
 	}
 }
 
-// confirm moves the deadline to follow from the sending of c, and makes the lease fresh. No hold is at risk any more. If the link has
+// confirm moves the deadline, and that of the holds, to follow from the sending of c, and makes the lease fresh. No hold is at risk any more. If the link has
 // broken since c was asked for, the lease still belongs to the link before.
 //
 // A lease of readers that is longer than the watchdog's may be cut: Redisson's renewals of other readers lower the TTL of the shared lock
@@ -85,22 +85,8 @@ func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
 		l.Confirmed = now
 	}
 	l.Epoch, l.Doubt, l.handed = c.Epoch, false, 0
+	l.follow()
 	l.warn(cfg.Stats, Outcome{})
-}
-
-// reconfirm handles the answer c to a confirmation. If readers want to join a lease that is renewed, the next renewal moves the deadlines of its
-// holds, and no question for readers walks through these. If it is not renewed, all holds end by their own time.
-func (l *Lease) reconfirm(now Time, c *Command, cfg *Config) {
-	switch {
-	case l.write || l.Doubt:
-		l.confirm(now, c, cfg)
-		l.follow()
-	case l.renewAt(false) == Never:
-		l.confirm(now, c, cfg)
-	default:
-		l.extent, l.Epoch = max(l.extent, c.Sent+c.Lease-margin(c.Lease)), c.Epoch
-		l.moveEnds(now, c.Lease)
-	}
 }
 
 // trustedLease is how much of a lease counts: of a reader's at most the watchdog's.
@@ -259,12 +245,7 @@ func (l *Lease) holdOf(owner uint64) *Hold {
 }
 
 // extend moves the own end of a hold to until, unless it is later already.
-func (l *Lease) extend(h *Hold, until Time) {
-	l.holds.remove(h)
-	h.until = max(h.until, until)
-	l.holds.add(h)
-	h.follow(&l.Tenure)
-}
+func (l *Lease) extend(h *Hold, until Time) { l.holds.extend(h, max(h.until, until), &l.Tenure) }
 
 // end removes a hold, and its Owner from owners if that has no other. Without watched holds the watchdog stops, unless h was the last hold: the
 // lease may be handed on as it is.
@@ -335,11 +316,7 @@ func (l *Lease) nextEnd() Time {
 }
 
 // follow passes the deadline of the lease on to its holds.
-func (l *Lease) follow() {
-	for h := range l.holds.all {
-		h.follow(&l.Tenure)
-	}
-}
+func (l *Lease) follow() { l.holds.follow(&l.Tenure) }
 
 func (l *Lease) oldest() Time {
 	oldest := Never

@@ -97,11 +97,11 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	rw := l.contest.rw
 	switch t := &l.contest.rivals.turns; {
 	case rw.yields >= YieldsInLine && t.standing: // no place of ours stands, so nobody tells us
-		l.refused(now, c, g.extent-now, fx)
+		l.refused(now, c, g.Deadline-now, fx)
 		l.contest.askAt = min(l.contest.askAt, now+pollWindow)
 		return
 	case rw.yields >= 0 && t.listen > 0:
-		l.refused(now, c, g.extent-now, fx)
+		l.refused(now, c, g.Deadline-now, fx)
 		l.pauseForWriters(now)
 		return
 	}
@@ -173,7 +173,6 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		}
 		g.Deadline = 0 // a reader's deadline may be nearer
 		g.confirm(now, c, l.cfg)
-		g.follow()
 		g.Confirmed = c.Sent
 		l.admitJoinable(now)
 	case g.phase != ours:

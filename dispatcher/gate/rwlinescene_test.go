@@ -201,7 +201,7 @@ func TestRWLineScenes(t *testing.T) {
 			d locks try                      -> confirm read 2 3s
 			answer waiting 0 1               -> d: taken for 2.97s
 			after 140ms                      -> confirm read 2 3s
-			answer 0                         -> c: granted until 2.98s`,
+			answer 0                         -> c: granted until 3.27s`,
 		"a confirmation that finds a writer in line, after a pause for others in vain": readersOfTwoLeases + `
 			after 10ms
 			c locks                          -> confirm read 2 3s
@@ -211,7 +211,7 @@ func TestRWLineScenes(t *testing.T) {
 			after 140ms                      -> confirm read 2 3s
 			answer waiting 1 1
 			after 140ms                      -> confirm read 2 3s
-			answer 1                         -> c: granted until 2.98s`,
+			answer 1                         -> c: granted until 3.27s`,
 		"a message after a downgrade that nobody heard is another's": `
 			codes
 			a locks write owner 7            -> acquire write 1 3s
@@ -233,7 +233,7 @@ func TestRWLineScenes(t *testing.T) {
 			answer 1                         -> b: granted until 2.98s
 			after 10ms
 			c locks owner 7 lease 5s         -> confirm read 2 5s
-			answer waiting 0 1               -> c: granted until 2.98s`,
+			answer waiting 0 1               -> c: granted until 2.99s`,
 		"readers of two leases that end leave the lock to the writer in line": readersOfTwoLeases + `
 			after 10ms
 			c locks                          -> confirm read 2 3s

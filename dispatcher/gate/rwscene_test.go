@@ -40,8 +40,8 @@ func TestRWScenes(t *testing.T) {
 			d locks                          -> d: granted until 1s, handed on
 			after 10ms
 			e locks                          -> confirm read 2 1s
-			answer 0                         -> e: granted until 1s
-			f locks                          -> f: granted until 1s, handed on`,
+			answer 0                         -> e: granted until 1.01s
+			f locks                          -> f: granted until 1.01s, handed on`,
 		"a reader beside readers lets writers of others come first": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -54,7 +54,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> b: granted until 1.14s
 			after 30ms
 			c locks                          -> confirm read 4 1s
-			answer 2                         -> c: granted until 1.14s
+			answer 2                         -> c: granted until 1.17s
 			after 200ms                      -> (153ms) renew read 1 1s`,
 		"a try beside readers asks, and is told": `
 			a locks                          -> acquire read 1 1s
@@ -602,7 +602,7 @@ func TestRWScenes(t *testing.T) {
 			subscribed                       -> confirm read 2 1s
 			answer 2
 			after 140ms                      -> confirm read 2 1s
-			answer 2                         -> c: granted until 1s
+			answer 2                         -> c: granted until 1.15s
 			handoffs                         -> 0`,
 		"what time has ended ends before a caller comes": `
 			a locks write                    -> acquire write 1 1s
