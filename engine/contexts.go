@@ -23,8 +23,7 @@ type group struct {
 	done  <-chan struct{} // of ctx
 	stop  func() bool     // ends the registration; nil while it is being made
 	over  bool            // it has left the map
-	first *watched        // the requests in the order in which they came: they are abandoned so, and places in the queue of a fair mutex are given up so
-	last  *watched
+	first *watched
 }
 
 // watched is a request's place in its group.
@@ -60,13 +59,11 @@ func (c *contexts) join(ctx context.Context, done <-chan struct{}, r *watched) (
 		}
 		c.groups[done] = g
 	}
-	r.group, r.prev = g, g.last
-	if g.last == nil {
-		g.first = r
-	} else {
-		g.last.next = r
+	r.group, r.next = g, g.first
+	if g.first != nil {
+		g.first.prev = r
 	}
-	g.last = r
+	g.first = r
 	return g, fresh
 }
 
@@ -131,9 +128,7 @@ func (c *contexts) unlink(r *watched) {
 	} else {
 		r.prev.next = r.next
 	}
-	if r.next == nil {
-		r.group.last = r.prev
-	} else {
+	if r.next != nil {
 		r.next.prev = r.prev
 	}
 	r.group, r.next, r.prev = nil, nil, nil
