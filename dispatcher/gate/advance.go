@@ -150,7 +150,7 @@ func (l *Lock) NextAlarm() Time {
 func (l *Lock) alarm(g *Lease) Time {
 	switch g.phase {
 	case ours:
-		return min(g.renewAt(l.growths(g).any()), l.contest.rivals.stay.alarm())
+		return min(g.renewAt(l.growths(g).head != nil), l.contest.rivals.stay.alarm())
 	case asked:
 		return l.contest.askTime(l.again)
 	default:

@@ -10,9 +10,9 @@ import (
 	"github.com/wheellock/wheellock/wheel"
 )
 
-// crowd is one name with thousands of waiters and holds, to which events happen at random. No block of the machine's code may run more
+// populace is one name with thousands of waiters and holds, to which events happen at random. No block of the machine's code may run more
 // often in an event than most times, and mostTold times for each caller that is granted, ended or told something.
-type crowd struct {
+type populace struct {
 	*testing.T
 	rng      *rand.Rand
 	now      Time
@@ -27,6 +27,7 @@ type crowd struct {
 	told     uint32            // in this event
 	beyond   map[string]uint32 // what was more, by event and block
 	free     bool              // Redis has the name for whoever asks
+	silent   bool              // it answers no renewal
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 
 // one is one caller.
 type one struct {
-	c      *crowd
+	c      *populace
 	w      Waiter
 	hold   Hold
 	at     int // in waiting or holding
@@ -71,14 +72,14 @@ func (o *one) End(Why)      { o.c.told++; o.list(nil) }
 func (o *one) Risk(Outcome) { o.c.told++ }
 func (o *one) Wanted()      { o.c.told++ }
 
-func newCrowd(t *testing.T, kind Kind) *crowd {
+func newPopulace(t *testing.T, kind Kind) *populace {
 	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: time.Minute, RTT: 200 * time.Microsecond,
 		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, nil), Stats: &Stats{}, Code: func(n uint64) int64 { return int64(n<<2>>2) + 2 }}
-	return &crowd{T: t, rng: rand.New(rand.NewPCG(uint64(kind), 1)), now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), beyond: make(map[string]uint32)}
+	return &populace{T: t, rng: rand.New(rand.NewPCG(uint64(kind), 1)), now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), beyond: make(map[string]uint32)}
 }
 
 // step makes an event happen, and judges what it cost.
-func (c *crowd) step(what string, event func(m Machine)) {
+func (c *populace) step(what string, event func(m Machine)) {
 	c.told = 0
 	mostRun()
 	m := c.entry.Machine
@@ -108,7 +109,7 @@ func (c *crowd) step(what string, event func(m Machine)) {
 }
 
 // ask is a caller who asks.
-func (c *crowd) ask(change func(w *Waiter)) *one {
+func (c *populace) ask(change func(w *Waiter)) *one {
 	o := &one{c: c}
 	o.hold.By, o.hold.Entry = o, c.entry
 	o.w = Waiter{By: o, Hold: &o.hold, Lease: c.cfg.Lease, Watch: true, N: 1, Entry: c.entry}
@@ -120,7 +121,7 @@ func (c *crowd) ask(change func(w *Waiter)) *one {
 }
 
 // anybody is a caller of any sort.
-func (c *crowd) anybody(w *Waiter) {
+func (c *populace) anybody(w *Waiter) {
 	switch n := c.rng.IntN(8); {
 	case n < 2:
 		w.Owner = 1 + c.rng.Uint64N(20)
@@ -135,7 +136,7 @@ func (c *crowd) anybody(w *Waiter) {
 }
 
 // happen is an event at random.
-func (c *crowd) happen() {
+func (c *populace) happen() {
 	pick := func(from []*one) *one { return from[c.rng.IntN(len(from))] }
 	lock, _ := c.entry.Machine.(*Lock)
 	if c.rng.IntN(3) == 0 {
@@ -185,15 +186,15 @@ func (c *crowd) happen() {
 	case n == 19 && lock != nil && c.rng.IntN(2) == 0:
 		c.step("force", func(Machine) { lock.Force(c.now, "java:1", 0, nil, &c.fx) })
 	case n == 19:
-		if at := c.entry.Machine.NextAlarm(); at != Never && at < c.now+20*time.Second {
+		if at := c.entry.Machine.NextAlarm(); at != Never && at < c.now+20*time.Second && !c.silent {
 			c.now = max(c.now, at)
 		}
 	}
 }
 
 // answer brings the command in flight back. What keeps a lease goes well; the name is another's unless it is free.
-func (c *crowd) answer() {
-	if c.flight == nil {
+func (c *populace) answer() {
+	if c.flight == nil || c.silent && Operations[c.flight.Op].does == renews {
 		return
 	}
 	back := *c.flight
@@ -215,7 +216,7 @@ func (c *crowd) answer() {
 }
 
 // settle answers all that is asked for now.
-func (c *crowd) settle() {
+func (c *populace) settle() {
 	for range 50 {
 		c.now += time.Millisecond
 		if c.now >= c.entry.Machine.NextAlarm() {
@@ -226,7 +227,7 @@ func (c *crowd) settle() {
 }
 
 // have has so many callers ask.
-func (c *crowd) have(n int, change func(i int, w *Waiter)) {
+func (c *populace) have(n int, change func(i int, w *Waiter)) {
 	for i := range n {
 		c.ask(func(w *Waiter) { change(i, w) })
 	}
@@ -251,15 +252,17 @@ const (
 	forReaders    = "many read, and writers wait"
 	beforeOthers  = "many read, and more wait beside others that listen"
 	forADowngrade = "readers wait for a writer of their process that reads"
+	forARenewal   = "re-entries and extensions wait for a renewal"
+	ofFixedLeases = "readers with fixed leases wait"
 	toAdopt       = "all want to adopt"
 )
 
-// crowds bring a name there.
-var crowds = map[string]func(c *crowd){
-	forAnother: func(c *crowd) {
+// states bring a name there.
+var states = map[string]func(c *populace){
+	forAnother: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.Write = i%3 == 0 })
 	},
-	byAnOwner: func(c *crowd) {
+	byAnOwner: func(c *populace) {
 		c.free = true
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.Owner, w.Write = 7, i%2 == 0 })
 		c.settle()
@@ -269,14 +272,14 @@ var crowds = map[string]func(c *crowd){
 		c.free = false
 		c.have(many, writer)
 	},
-	forReaders: func(c *crowd) {
+	forReaders: func(c *populace) {
 		c.free = true
 		c.have(many, owned)
 		c.settle()
 		c.free = false
 		c.have(many, writer)
 	},
-	beforeOthers: func(c *crowd) {
+	beforeOthers: func(c *populace) {
 		c.free = true
 		c.have(many, owned)
 		c.settle()
@@ -287,7 +290,7 @@ var crowds = map[string]func(c *crowd){
 		c.now += time.Second
 		c.have(many, owned)
 	},
-	forADowngrade: func(c *crowd) {
+	forADowngrade: func(c *populace) {
 		c.free = true
 		c.have(2, func(i int, w *Waiter) { w.Owner, w.Write = 7, i == 0 })
 		c.settle()
@@ -298,7 +301,20 @@ var crowds = map[string]func(c *crowd){
 		c.settle()
 		c.free = false
 	},
-	toAdopt: func(c *crowd) {
+	forARenewal: func(c *populace) {
+		c.free = true
+		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.Lease = 7, true, false, time.Minute })
+		c.settle()
+		c.free, c.silent = false, true
+		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.Lease = 7, true, false, time.Hour })
+		for _, o := range c.holding {
+			c.step("extend", func(m Machine) { m.Extend(c.now, &o.hold, time.Hour, nil, &c.fx) })
+		}
+	},
+	ofFixedLeases: func(c *populace) {
+		c.have(many, func(i int, w *Waiter) { w.Watch, w.Lease = false, time.Minute+time.Duration(i)*time.Millisecond })
+	},
+	toAdopt: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.Adopts = fmt.Sprint("java:", i%3) })
 	},
 }
@@ -313,18 +329,18 @@ func TestCostOfAnEvent(t *testing.T) {
 		return
 	}
 	for kind, names := range map[Kind][]string{
-		MutexKind:  {forAnother, byAnOwner, toAdopt},
+		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt},
 		FencedKind: {forAnother, byAnOwner, toAdopt},
 		SpinKind:   {forAnother, byAnOwner, toAdopt},
 		SimpleKind: {forAnother, byAnOwner, toAdopt},
 		FairKind:   {forAnother, byAnOwner, toAdopt},
-		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade},
+		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases},
 		LatchKind:  {forAnother},
 	} {
 		for _, name := range names {
 			t.Run(fmt.Sprintf("kind %d, %s", kind, name), func(t *testing.T) {
-				c := newCrowd(t, kind)
-				crowds[name](c)
+				c := newPopulace(t, kind)
+				states[name](c)
 				for range 2000 {
 					c.happen()
 				}

@@ -179,8 +179,8 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 			return true
 		}
 		if writes {
-			l.ownRivals()
-			l.growths(g).add(w, g)
+			w.asked = true
+			l.grow(w, g)
 			if w.Try { // it does not wait for the end of a pause
 				g.Next = min(g.Next, now)
 			}
@@ -208,6 +208,7 @@ func (l *Lock) admitReentries(now Time, owner uint64) {
 
 // requeue treats a re-entry like any request, because the hold that it would have entered has ended.
 func (l *Lock) requeue(now Time, w *Waiter) {
+	w.asked, w.place = false, 0
 	switch {
 	case w.Owner != 0 && l.reenter(now, w): // its Owner still has a read hold
 	case w.Try && l.closedToTry(w.Write):

@@ -1,65 +1,30 @@
 package gate
 
-import (
-	"slices"
-	"time"
-)
+// A growth is a re-entry or an extension that needs a longer lease than there is: it is granted only after a renewal was answered (invariant:
+// hold-within-tenure). It is a Waiter: a re-entry as it asked; an extension with the hold that it extends, the lease that counts from Since, and
+// its caller, who may be nobody.
 
-// growths are the re-entries and the extensions that need a longer lease than there is: they are granted only after a renewal was answered
-// (invariant: hold-within-tenure).
-type growths struct {
-	waiters    waiters // the re-entries
-	extensions []extension
-}
-
-// extension is an Extend that waits.
-type extension struct {
-	h     *Hold
-	lease time.Duration
-	since Time // the new lease counts from here
-	ack   Settler
-}
-
-// growths are those of one lease.
-func (l *Lock) growths(of *Lease) *growths {
+// growths are those that wait for a renewal of this lease.
+func (l *Lock) growths(of *Lease) *chain {
 	if rw := l.contest.rw; rw != nil && of == &rw.second {
 		return &rw.growing
 	}
 	return &l.contest.rivals.growing
 }
 
-// add adds a re-entry of g.
-func (gs *growths) add(w *Waiter, g *Lease) {
-	w.asked, w.place = true, g.ID
-	gs.waiters.push(w)
+// grow has w wait for a renewal of g.
+func (l *Lock) grow(w *Waiter, g *Lease) {
+	l.ownRivals()
+	w.place = g.ID
+	l.growths(g).push(w)
 }
 
-// any reports whether there is one.
-func (gs *growths) any() bool { return gs.waiters.head != nil || len(gs.extensions) > 0 }
-
-// longest is the longest lease that one waits for.
-func (gs *growths) longest() (lease time.Duration) {
-	for w := gs.waiters.head; w != nil; w = w.next {
-		lease = max(lease, w.takes(w.Lease))
-	}
-	for _, e := range gs.extensions {
-		lease = max(lease, e.lease)
-	}
-	return lease
-}
-
-// forget takes out a re-entry.
-func (gs *growths) forget(w *Waiter) {
-	gs.waiters.remove(w)
-	w.asked, w.place = false, 0
-}
-
-// take takes out and returns the re-entries that chosen picks.
-func (gs *growths) take(chosen func(*Waiter) bool) (taken []*Waiter) {
-	for w := gs.waiters.head; w != nil; {
+// take takes out and returns those that chosen picks.
+func (c *chain) take(chosen func(*Waiter) bool) (taken []*Waiter) {
+	for w := c.head; w != nil; {
 		next := w.next
 		if chosen(w) {
-			gs.forget(w)
+			c.remove(w)
 			taken = append(taken, w)
 		}
 		w = next
@@ -67,45 +32,35 @@ func (gs *growths) take(chosen func(*Waiter) bool) (taken []*Waiter) {
 	return taken
 }
 
-// dismiss takes out the re-entries that chosen picks, and answers them.
-func (gs *growths) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
-	for _, w := range gs.take(chosen) {
-		cfg.Answer(w, out)
+// dismissGrowths answers the re-entries of g that chosen picks.
+func (l *Lock) dismissGrowths(g *Lease, out Outcome, chosen func(*Waiter) bool) {
+	for _, w := range l.growths(g).take(func(w *Waiter) bool { return w.asked && chosen(w) }) {
+		l.cfg.Answer(w, out)
 	}
 }
 
-// settleRenewed grants what the renewal c of a lease made possible; admit grants a re-entry.
-func (gs *growths) settleRenewed(c *Command, of *Lease, admit func(*Waiter)) {
-	if !gs.any() { // noRivals is never written to
-		return
-	}
-	gs.extensions = slices.DeleteFunc(gs.extensions, func(e extension) bool {
-		renewed := e.lease <= c.Lease && c.Sent >= e.since
+// settleRenewed grants what the renewal c of g made possible.
+func (l *Lock) settleRenewed(now Time, g *Lease, c *Command) {
+	for _, w := range l.growths(g).take(func(w *Waiter) bool { return w.takes(w.Lease) <= c.Lease && (w.asked || c.Sent >= w.Since) }) {
 		switch {
-		case !renewed:
-		case e.h.alive:
-			of.extend(e.h, c.Sent+e.lease-margin(e.lease))
-			settle(e.ack, Outcome{})
+		case w.asked:
+			l.growInto(now, g, w)
+		case w.Hold.alive:
+			g.extend(w.Hold, c.Sent+w.Lease-margin(w.Lease))
+			settle(w.By, Outcome{})
 		default:
-			settle(e.ack, Outcome{Why: e.h.why})
+			settle(w.By, Outcome{Why: w.Hold.why})
 		}
-		return renewed
-	})
-	for _, w := range gs.take(func(w *Waiter) bool { return w.takes(w.Lease) <= c.Lease }) {
-		admit(w)
 	}
 }
 
-// settleEnded settles those of a lease that has ended: extensions are lost, requeue treats re-entries like any request.
-func (gs *growths) settleEnded(requeue func(*Waiter)) {
-	if !gs.any() {
-		return
-	}
-	for _, e := range gs.extensions {
-		settle(e.ack, Outcome{Why: e.h.why})
-	}
-	gs.extensions = nil
-	for _, w := range gs.take(everyone) {
-		requeue(w)
+// settleGrowths settles those of g, which has ended: extensions are lost, re-entries are requests like any other.
+func (l *Lock) settleGrowths(now Time, g *Lease) {
+	for _, w := range l.growths(g).take(everyone) {
+		if w.asked {
+			l.requeue(now, w)
+		} else {
+			settle(w.By, Outcome{Why: w.Hold.why})
+		}
 	}
 }

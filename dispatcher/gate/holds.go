@@ -2,6 +2,7 @@ package gate
 
 import (
 	"container/heap"
+	"iter"
 	"sync/atomic"
 )
 
@@ -84,13 +85,15 @@ func (hs *holds) take(h *Hold) {
 }
 
 // all yields all holds. None may be added or removed meanwhile.
-func (hs *holds) all(yield func(*Hold) bool) {
-	if hs.first == nil || !yield(hs.first) || hs.more == nil {
-		return
-	}
-	for _, h := range hs.more.heap {
-		if !yield(h) {
+func (hs *holds) all() iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		if hs.first == nil || !yield(hs.first) || hs.more == nil {
 			return
+		}
+		for _, h := range hs.more.heap {
+			if !yield(h) {
+				return
+			}
 		}
 	}
 }
@@ -98,23 +101,23 @@ func (hs *holds) all(yield func(*Hold) bool) {
 // holdHeap implements heap.Interface.
 type holdHeap []*Hold
 
-func (hp holdHeap) Len() int           { return len(hp) }
-func (hp holdHeap) Less(i, j int) bool { return hp[i].until < hp[j].until }
+func (h holdHeap) Len() int           { return len(h) }
+func (h holdHeap) Less(i, j int) bool { return h[i].until < h[j].until }
 
-func (hp holdHeap) Swap(i, j int) {
-	hp[i], hp[j] = hp[j], hp[i]
-	hp[i].index, hp[j].index = int32(i), int32(j)
+func (h holdHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = int32(i), int32(j)
 }
 
-func (hp *holdHeap) Push(h any) {
-	h.(*Hold).index = int32(len(*hp))
-	*hp = append(*hp, h.(*Hold))
+func (h *holdHeap) Push(added any) {
+	added.(*Hold).index = int32(len(*h))
+	*h = append(*h, added.(*Hold))
 }
 
-func (hp *holdHeap) Pop() any {
-	last := len(*hp) - 1
-	h := (*hp)[last]
-	(*hp)[last] = nil
-	*hp = (*hp)[:last]
-	return h
+func (h *holdHeap) Pop() any {
+	last := len(*h) - 1
+	removed := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return removed
 }

@@ -44,7 +44,7 @@ func TestHoldsOfALease(t *testing.T) {
 			if h := g.holds.first; len(living) > 0 != (h != nil) || h != nil && h.until != first {
 				t.Fatalf("seed %d: first is %+v; of %d the first ends at %v", seed, h, len(living), first)
 			}
-			if got := slices.Collect(g.holds.all); len(got) != len(living) {
+			if got := slices.Collect(g.holds.all()); len(got) != len(living) {
 				t.Fatalf("seed %d: %d holds, want %d", seed, len(got), len(living))
 			}
 			for i, h := range ended {

@@ -11,14 +11,18 @@ import (
 // renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
 // renewal only asks whether the lease is there.
 func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
-	growing := l.growths(g)
+	growing := l.growths(g).head
 	switch {
-	case now < g.renewAt(growing.any()):
+	case now < g.renewAt(growing != nil):
 	case g.downgradeDue():
 		g.torn = true // until the answer says what it is
 		l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
 	default:
-		l.send(l.ops(g.write).renew, g.ID, max(growing.longest(), l.keepLease(now, g)), fx)
+		lease := l.keepLease(now, g)
+		for w := growing; w != nil; w = w.next {
+			lease = max(lease, w.takes(w.Lease))
+		}
+		l.send(l.ops(g.write).renew, g.ID, lease, fx)
 	}
 }
 
@@ -42,7 +46,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 	case standing:
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
-		l.growths(g).settleRenewed(c, g, func(w *Waiter) { l.growInto(now, g, w) })
+		l.settleRenewed(now, g, c)
 	case absent:
 		l.vanished(now, g, c)
 	default:
@@ -54,7 +58,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 	g.unrenewed(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
-	l.growths(g).dismiss(l.cfg, unprovedOutcome(c), triesOnce)
+	l.dismissGrowths(g, unprovedOutcome(c), triesOnce)
 }
 
 // drop begins the release of a lease without holds. ack gets the answer.
@@ -66,7 +70,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
-	l.growths(g).settleEnded(func(w *Waiter) { l.requeue(now, w) })
+	l.settleGrowths(now, g)
 }
 
 // lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (invariant: loss-is-final).
@@ -80,7 +84,7 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	g.endAll(l.cfg.Stats, l.owners(), Lost)
 	l.acks(g).settle(Outcome{Why: Lost})
 	l.forget(now, g)
-	l.growths(g).settleEnded(func(w *Waiter) { l.requeue(now, w) })
+	l.settleGrowths(now, g)
 	l.trackOrphan(g, c.Sent)
 }
 

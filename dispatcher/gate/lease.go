@@ -320,7 +320,7 @@ func (l *Lease) follow() { l.holds.follow(&l.Tenure) }
 
 func (l *Lease) oldest() Time {
 	oldest := Never
-	for h := range l.holds.all {
+	for h := range l.holds.all() {
 		oldest = min(oldest, h.Since())
 	}
 	return oldest

@@ -39,7 +39,7 @@ func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 		case w.Adopts != "":
 			l.contest.rivals.adopting.remove(w)
 		case w.asked:
-			l.growths(l.leaseOf(w.place)).forget(w)
+			l.growths(l.leaseOf(w.place)).remove(w)
 		default:
 			l.contest.queue.remove(w)
 		}
@@ -110,9 +110,7 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 		g.extend(h, until)
 		settle(ack, Outcome{})
 	default:
-		l.ownRivals()
-		gs := l.growths(g)
-		gs.extensions = append(gs.extensions, extension{h: h, lease: lease, since: now, ack: ack})
+		l.grow(&Waiter{By: ack, Hold: h, Lease: lease, Since: now}, g)
 	}
 	l.advance(now, fx)
 }
@@ -254,7 +252,7 @@ func (l *Lock) dismissAll() {
 	out := Outcome{Why: Closed}
 	l.contest.dismiss(l.cfg, out, everyone)
 	for g := l.first(); g != nil; g = l.after(g) {
-		l.growths(g).dismiss(l.cfg, out, everyone)
+		l.dismissGrowths(g, out, everyone)
 	}
 	l.contest.rivals.dismissAdopters(l.cfg, Closed, "")
 }

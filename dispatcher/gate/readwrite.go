@@ -21,7 +21,7 @@ type readWrite struct {
 	rivals   rivals
 	second   Lease      // besides Lock.lease
 	acks     pendingAck // of the release of second
-	growing  growths    // of second
+	growing  chain      // what waits for a renewal of second
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
 

@@ -24,7 +24,7 @@ func (l *Lease) warn(stats *Stats, why Outcome) {
 		return
 	}
 	l.atRisk = !l.atRisk
-	for h := range l.holds.all {
+	for h := range l.holds.all() {
 		if h.watch {
 			h.warn(stats, why)
 		}

@@ -28,10 +28,10 @@ type Waiter struct {
 	Reentry  bool // its Owner has a hold
 
 	// Owned by the loop.
-	queued     bool   // it waits in the queue, or in growths or adopting
-	asked      bool   // of a Sequencer: the question on its way, or the last one, is for it; of a Lock: it is in growths
+	queued     bool   // it waits in the queue, or for a renewal (growth.go) or an adoption
+	asked      bool   // of a Sequencer: the question on its way, or the last one, is for it; of a Lock: it is a re-entry that waits for a renewal
 	subscribed bool   // it has a channel in the fair queue
-	place      uint64 // in the fair queue, 0: none; in growths: the number of the tenure
+	place      uint64 // in the fair queue, 0: none; of a growth: the number of the tenure
 	Entry      *Entry
 	Timer      wheel.Timer[*Waiter] // for Until
 	next, prev *Waiter              // of those that wait
@@ -39,29 +39,29 @@ type Waiter struct {
 	before     *Waiter              // the one before
 }
 
-// waiters is a list of them.
-type waiters struct{ head, tail *Waiter }
+// chain is a list of waiters.
+type chain struct{ head, tail *Waiter }
 
 // push puts w behind all.
-func (ws *waiters) push(w *Waiter) {
-	w.queued, w.next, w.prev = true, nil, ws.tail
-	if ws.tail == nil {
-		ws.head = w
+func (c *chain) push(w *Waiter) {
+	w.queued, w.next, w.prev = true, nil, c.tail
+	if c.tail == nil {
+		c.head = w
 	} else {
-		ws.tail.next = w
+		c.tail.next = w
 	}
-	ws.tail = w
+	c.tail = w
 }
 
 // remove takes out w, which is there.
-func (ws *waiters) remove(w *Waiter) {
+func (c *chain) remove(w *Waiter) {
 	if w.prev == nil {
-		ws.head = w.next
+		c.head = w.next
 	} else {
 		w.prev.next = w.next
 	}
 	if w.next == nil {
-		ws.tail = w.prev
+		c.tail = w.prev
 	} else {
 		w.next.prev = w.prev
 	}
@@ -124,7 +124,7 @@ func (w *Waiter) endOutcome(why Why, known Outcome) Outcome {
 
 // Queue is the waiters of one name, in the order of arrival.
 type Queue struct {
-	waiters
+	chain
 	n          int32              // how many wait
 	tries      int32              // how many of them ask only once
 	writers    int32              // how many of them want to exclude
@@ -135,7 +135,7 @@ type Queue struct {
 
 // push puts w behind all waiters.
 func (q *Queue) push(w *Waiter) {
-	q.waiters.push(w)
+	q.chain.push(w)
 	q.count(w, 1)
 	q.link(w)
 	if q.fair != nil {
@@ -163,7 +163,7 @@ func (q *Queue) remove(w *Waiter) {
 	if q.fair != nil {
 		q.fair.removed(w)
 	}
-	q.waiters.remove(w)
+	q.chain.remove(w)
 	q.count(w, -1)
 	q.unlink(w)
 }
