@@ -1,52 +1,30 @@
 package gate
 
-import (
-	"slices"
-
-	"github.com/wheellock/wheellock/scripts"
-)
+import "github.com/wheellock/wheellock/scripts"
 
 // Adoption: a caller takes over a name that stands under another owner field, of a detached lease or of a hold of its own engine.
+//
+// The callers that want to adopt the name from an owner in Redis, each under a fresh owner id, are not in the queue: the name is not free, and no
+// other waiter could have it. Each asks once, one after the other.
 
-// adoptions are the callers that want to adopt the name from an owner in Redis, each under a fresh owner id. They are not in the queue: the
-// name is not free, and no other waiter could have it. Each asks once.
-type adoptions []*Waiter
-
-// take removes and returns the first caller that chosen picks; nil: there is none.
-func (as *adoptions) take(chosen func(*Waiter) bool) *Waiter {
-	i := slices.IndexFunc(*as, chosen)
-	if i < 0 {
-		return nil
-	}
-	w := (*as)[i]
-	*as = slices.Delete(*as, i, i+1)
-	return w
-}
-
-// dismissAdopters answers and removes all that want to adopt from another owner than the one in but.
+// dismissAdopters answers and removes those that want to adopt from another owner than the one in but, up to the first that does not.
 func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
-	if len(r.adopting) == 0 {
-		return
+	for w := r.adopting.head; w != nil && w.Adopts != but; w = r.adopting.head {
+		r.adopting.remove(w)
+		cfg.Answer(w, Outcome{Why: why})
 	}
-	r.adopting = slices.DeleteFunc(r.adopting, func(w *Waiter) bool {
-		away := w.Adopts != but
-		if away {
-			cfg.Answer(w, Outcome{Why: why})
-		}
-		return away
-	})
 }
 
 // endForAdopter ends the lease, as Force does, if a caller of this engine wants to adopt the name from the hold that has it, once no
 // command about the lease is in flight. The Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken
-// it. Callers that want to adopt from another owner get Lost.
+// it. Callers before it that want to adopt from another owner get Lost.
 func (l *Lock) endForAdopter(now Time) {
 	g, r := &l.lease, l.contest.rivals
-	if g.phase != ours || len(r.adopting) == 0 {
+	if g.phase != ours || r.adopting.head == nil {
 		return
 	}
 	r.dismissAdopters(l.cfg, Lost, string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID)))
-	if len(r.adopting) == 0 || l.flight != None {
+	if r.adopting.head == nil || l.flight != None {
 		return
 	}
 	op := l.ops(g.write).releaseOp(g.mayBeInLine())
@@ -59,10 +37,10 @@ func (l *Lock) endForAdopter(now Time) {
 
 // adopt sends an Adopt for the first caller that wants to adopt the name.
 func (l *Lock) adopt(fx *Effects) {
-	if l.flight != None || l.lease.phase != free || len(l.contest.rivals.adopting) == 0 {
+	w := l.contest.rivals.adopting.head
+	if l.flight != None || l.lease.phase != free || w == nil {
 		return
 	}
-	w := l.contest.rivals.adopting[0]
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
@@ -72,9 +50,12 @@ func (l *Lock) adopt(fx *Effects) {
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
-	w := r.adopting.take(func(w *Waiter) bool { // that was asked for, or that wants the same; nil: it waits no longer
-		return w.Adopts == c.Args.Adopt().Owner && w.Lease == g.Lease && w.Watch == g.Watch && w.Least <= c.Lease
-	})
+	w := r.adopting.head // that was asked for, or that wants the same; nil: it waits no longer
+	if w != nil && w.Adopts == c.Args.Adopt().Owner && w.Lease == g.Lease && w.Watch == g.Watch && w.Least <= c.Lease {
+		r.adopting.remove(w)
+	} else {
+		w = nil
+	}
 	answer := func(out Outcome) {
 		if w != nil {
 			l.cfg.Answer(w, out)
@@ -97,7 +78,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 		l.tries = 0
 		l.noteOurs(now, g, c)
 		if w != nil {
-			l.admitOne(now, w, g)
+			l.grant(now, w, g)
 		}
 	case c.Result == Unknown:
 		l.forget(now, g)
@@ -110,7 +91,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 		l.forget(now, g)
 		out, _ := declinedOutcome(c, &l.tries)
 		if out.Why == Granted && w != nil { // the Adopt came to Redis too late, and is sent again at once
-			r.adopting = append(r.adopting, w)
+			r.adopting.push(w)
 			return
 		}
 		answer(out)

@@ -274,16 +274,16 @@ func TestAdoptScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered
 			c locks owner 7 watch 3s         -> c: granted until 990ms, re-entered
-			d locks adopts u:1 owner 7       -> c ends: lost; b ends: lost; a ends: lost; adopt 2 u:1 1s
+			d locks adopts u:1 owner 7       -> a ends: lost; b ends: lost; c ends: lost; adopt 2 u:1 1s
 			answer 1                         -> d: granted until 990ms; release 1`,
 		"a hold of ours that is being renewed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 400ms                      -> (333ms) renew 1 1s
 			b locks adopts u:1
-			c locks adopts u:9               -> c: lost
+			c locks adopts u:9
 			answer 1                         -> a ends: lost; adopt 2 u:1 1s
-			answer 1                         -> b: granted until 1.39s; release 1`,
+			answer 1                         -> b: granted until 1.39s; c: lost; release 1`,
 		"a hold of ours that is being renewed, until the caller waits no longer": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -57,9 +57,7 @@ func (l *Lock) endDue(now Time) {
 			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
 		}
 		if g.isDue(now) {
-			over := g.endDue(now, l.cfg.Stats)
-			l.contest.forgetAllIdle()
-			if over {
+			if g.endDue(now, l.cfg.Stats, l.owners()) {
 				l.drop(now, g, nil)
 			}
 		}
@@ -84,7 +82,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
 	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == ours && g.holds == nil {
+		if g.phase == ours && g.holds.first == nil {
 			l.passOrDrop(now, g, fx)
 		}
 	}
@@ -152,8 +150,7 @@ func (l *Lock) NextAlarm() Time {
 func (l *Lock) alarm(g *Lease) Time {
 	switch g.phase {
 	case ours:
-		_, growing := l.contest.rivals.growing.lease(g)
-		return min(g.renewAt(growing), l.contest.rivals.stay.alarm())
+		return min(g.renewAt(l.growths(g).head != nil), l.contest.rivals.stay.alarm())
 	case asked:
 		return l.contest.askTime(l.again)
 	default:

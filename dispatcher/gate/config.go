@@ -56,8 +56,8 @@ func (c *Config) takeContest() *contest {
 
 // putContest gives an empty contest back to the pool.
 func (c *Config) putContest(idle *contest) {
-	if len(c.idleContests) < 2048 { // 160 kB
-		idle.askAt = 0
+	if len(c.idleContests) < 2048 { // 200 kB
+		idle.askAt, idle.queue.owners = 0, nil
 		c.idleContests = append(c.idleContests, idle)
 	}
 }

@@ -40,13 +40,38 @@ func (c *contest) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
 	}
 }
 
+// dismissTries removes the waiters that ask only once, or the writers among these, and answers them. It looks for them from both ends of the queue
+// at once. So it passes no waiter twice: those that it passes came after the first that it finds, and the next are found before them.
+func (c *contest) dismissTries(cfg *Config, out Outcome, writers bool) {
+	q := &c.queue
+	left := &q.tries
+	if writers {
+		left = &q.tryWriters
+	}
+	for front, back, fromBack := q.head, q.tail, false; *left > 0; fromBack = !fromBack {
+		w := front
+		if fromBack {
+			w, back = back, back.prev
+		} else {
+			front = front.next
+		}
+		if w.Try && (w.Write || !writers) {
+			q.remove(w)
+			cfg.Answer(w, out)
+		}
+	}
+}
+
 // answerWaiters passes an answer of Redis to the callers that ask only once, and to all waiters if a later answer will be no better. For
 // the others it is noted.
 func (c *contest) answerWaiters(cfg *Config, out Outcome) {
 	if out.Why == Granted { // there is nothing to say yet
 		return
 	}
-	c.dismiss(cfg, out, func(w *Waiter) bool { return w.Try || out.final() })
+	if out.final() {
+		c.dismiss(cfg, out, everyone)
+	}
+	c.dismissTries(cfg, out, false)
 	c.note(cfg, out)
 }
 

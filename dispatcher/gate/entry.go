@@ -47,6 +47,12 @@ func (e *Entry) Queues(w *Waiter) bool {
 	return w.Adopts == "" && !in
 }
 
+// Held reports whether callers of this process hold the name, and exclude others.
+func (e *Entry) Held() bool {
+	l, is := e.Machine.(*Lock)
+	return is && l.held()
+}
+
 // Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.
 type Kind uint8
 

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +18,7 @@ type fairQueue struct {
 	toJoin *Waiter // the first waiter without a place, as far as is known: those before it have one
 
 	leaving    []places // places that are to be given up in Redis
+	sorted     int      // so many of them, the first, are in the order of their numbers
 	leavingNow places   // the places that the command in flight gives up
 	late       []places // places to give up when no command can bring them back any more
 	lateAt     Time     // when the last command without an answer cannot run any more
@@ -107,15 +110,7 @@ func (f *fairQueue) joinAnew(head *Waiter, joinAt Time) {
 }
 
 // leave adds a place to those that are to be given up.
-func (f *fairQueue) leave(place uint64) {
-	if last := len(f.leaving) - 1; last >= 0 {
-		if p := &f.leaving[last]; p.first+uint64(p.n) == place && p.n < maxLeave && p.ends == 0 {
-			p.n++
-			return
-		}
-	}
-	f.leaving = append(f.leaving, places{first: place, n: 1})
-}
+func (f *fairQueue) leave(place uint64) { f.leaving = append(f.leaving, places{first: place, n: 1}) }
 
 // firstLasting is the first waiter from w on that does not ask only once.
 func firstLasting(w *Waiter) *Waiter {
@@ -166,7 +161,15 @@ func (f *fairQueue) takeLeaving(now Time) bool {
 	if len(f.leaving) == 0 || now < f.leaveAt {
 		return false
 	}
-	f.leavingNow, f.leaving = f.leaving[0], f.leaving[1:]
+	if f.sorted == 0 { // many leave by one command, from the head of the queue on, in whatever order their waiters have gone
+		slices.SortFunc(f.leaving, func(a, b places) int { return cmp.Compare(a.first, b.first) })
+		f.sorted = len(f.leaving)
+	}
+	next, rest, k := &f.leavingNow, f.leaving, 1
+	for *next = rest[0]; k < f.sorted && rest[k].first == next.first+uint64(next.n) && next.n+rest[k].n <= maxLeave && next.ends == 0 && rest[k].ends == 0; k++ {
+		next.n += rest[k].n
+	}
+	f.leaving, f.sorted = rest[k:], f.sorted-k
 	return true
 }
 
@@ -199,7 +202,7 @@ func (f *fairQueue) answeredLeave(now Time, c *Command) {
 	case now >= f.leavingNow.ends:
 		return
 	}
-	f.leaving = append([]places{f.leavingNow}, f.leaving...)
+	f.leaving, f.sorted = append([]places{f.leavingNow}, f.leaving...), f.sorted+1
 }
 
 // subscribe gives the first waiters a channel each, for the message that it is their turn.

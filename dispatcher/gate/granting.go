@@ -94,7 +94,7 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	if f := l.contest.queue.fair; f != nil {
 		w := f.admitted(l, now)
-		return w != nil && l.admitOne(now, w, g)
+		return w != nil && l.grant(now, w, g)
 	}
 	q := &l.contest.queue
 	for w := q.head; w != nil && w.Write == g.write && g.covers(w, c); w = q.head {
@@ -106,7 +106,6 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 			break
 		}
 	}
-	l.admitReentries(now)
 	return true
 }
 
@@ -118,16 +117,8 @@ func (l *Lease) covers(w *Waiter, c *Command) bool {
 	return w.Lease <= c.Lease
 }
 
-// admitOne grants g to w, and then to what its Owner has queued besides. False: the caller of w has gone.
-func (l *Lock) admitOne(now Time, w *Waiter, g *Lease) bool {
-	in := l.grant(now, w, g)
-	if in {
-		l.admitReentries(now)
-	}
-	return in
-}
-
-// grant makes w a hold of g. False: the caller of w has gone. Either way w does not belong to the loop any more.
+// grant makes w a hold of g, and then admits what its Owner has queued besides. False: the caller of w has gone. Either way w does not belong to
+// the loop any more.
 func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	h, owner, least, r := w.hold(), w.Owner, w.Least, l.contest.rivals
 	if rw := l.contest.rw; rw != nil {
@@ -138,10 +129,11 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	if h.Token == 0 && l.traits().fenced {
 		h.Token = r.tokens.next
 	}
+	g.holds.share(h, &g.Tenure)
 	w.begin(now, &g.Tenure, g.extent, l.cfg.MaxHold)
 	if !l.cfg.Answer(w, Outcome{}) {
 		h.end()
-		l.contest.forgetIdle(owner)
+		l.owners().forgetIdle(owner)
 		return false
 	}
 	g.add(h, l.cfg.Stats)
@@ -152,10 +144,9 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	if h.Token != 0 && h.Token == r.tokens.next {
 		r.tokens.next++ // a token that was put into a settled future is used up
 	}
-	if l.contest.queue.tries > 0 { // callers that ask only once and cannot have the name beside h
-		l.contest.dismiss(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, func(w *Waiter) bool {
-			return w.Try && (h.write || w.Write) && (w.Owner == 0 || w.Owner != owner) // a call of the same Owner re-enters
-		})
+	l.admitReentries(now, owner)
+	if q := &l.contest.queue; q.tryWriters > 0 || h.write && q.tries > 0 { // callers that ask only once and cannot have the name beside h
+		l.contest.dismissTries(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, !h.write)
 	}
 	return true
 }
@@ -191,7 +182,8 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 			return true
 		}
 		if writes {
-			l.ownRivals().growing.add(growth{of: g, w: w, lease: w.takes(w.Lease)})
+			w.asked = true
+			l.grow(w, g)
 			if w.Try { // it does not wait for the end of a pause
 				g.Next = min(g.Next, now)
 			}
@@ -205,19 +197,12 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 	return true
 }
 
-// admitReentries grants the queued requests of Owners that have a living hold (invariant: reentry-needs-living-hold).
-func (l *Lock) admitReentries(now Time) {
-	if l.contest.queue.owned == 0 {
-		return
-	}
-	var in []*Waiter // all leave the queue before the first is granted, which may dismiss others
-	for w := l.contest.queue.head; w != nil; {
-		next := w.next
-		if inside, _ := l.holdsOf(w.Owner); inside && w.Owner != 0 {
-			l.contest.queue.remove(w)
-			in = append(in, w)
-		}
-		w = next
+// admitReentries grants the queued requests of an Owner that has got a hold (invariant: reentry-needs-living-hold).
+func (l *Lock) admitReentries(now Time, owner uint64) {
+	var in []*Waiter // all leave the queue before the first is granted
+	for w := l.contest.queue.owners[owner]; w != nil; w = l.contest.queue.owners[owner] {
+		l.contest.queue.remove(w)
+		in = append(in, w)
 	}
 	for _, w := range in {
 		l.reenter(now, w)
@@ -226,6 +211,7 @@ func (l *Lock) admitReentries(now Time) {
 
 // requeue treats a re-entry like any request, because the hold that it would have entered has ended.
 func (l *Lock) requeue(now Time, w *Waiter) {
+	w.asked, w.place = false, 0
 	switch {
 	case w.Owner != 0 && l.reenter(now, w): // its Owner still has a read hold
 	case w.Try && l.closedToTry(w.Write):
@@ -238,7 +224,7 @@ func (l *Lock) requeue(now Time, w *Waiter) {
 // closedToTry reports whether a TryLock must fail, by the holds and waiters of this process.
 func (l *Lock) closedToTry(write bool) bool {
 	q := &l.contest.queue
-	return write && q.lasting() > 0 || !write && q.writers > 0 || l.any(func(g *Lease) bool { return g.holds != nil && (write || g.write) })
+	return write && q.lasting() > 0 || !write && q.writers > 0 || l.any(func(g *Lease) bool { return g.holds.first != nil && (write || g.write) })
 }
 
 // growInto grants a re-entry after the renewal that it waited for, or queues it if its Owner has no writer's hold any more.

@@ -27,11 +27,11 @@ type Hold struct {
 	since uint32 // when it was granted, in tenths of a second since the engine was opened: enough for 13 years; set before the grant
 
 	// Owned by the loop.
-	until Time // its own end, if it has one besides that of the lease; else Never
-	next  *Hold
-	prev  *Hold
+	until Time  // its own end, if it has one besides that of the lease; else Never
+	index int32 // its place in holds.more
 
-	deadline atomic.Int64 // a Time; renewals move it
+	tenure   *atomic.Int64 // the deadline of its tenure, which it shares with others (holds); nil: deadline follows that. Set before the grant
+	deadline atomic.Int64  // a Time
 }
 
 // holdCount counts the living holds of one Owner under one lease. Of a read-write lock there is one for reads and one for writes. A nil
@@ -64,7 +64,13 @@ func (h *Hold) Write() bool { return h.write && h.Entry.Kind == RWKind }
 func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
 
 // Deadline is when the hold ends unless it is renewed. Any goroutine may call it.
-func (h *Hold) Deadline() Time { return Time(h.deadline.Load()) }
+func (h *Hold) Deadline() Time {
+	at := h.deadline.Load()
+	if h.tenure != nil {
+		at = min(at, h.tenure.Load())
+	}
+	return Time(at)
+}
 
 // Count is how many holds of its Owner are alive; 0: it has no Owner. Any goroutine may call it.
 func (h *Hold) Count() int { return int(h.holdCount.count()) }
@@ -77,20 +83,21 @@ func (h *Hold) owner() uint64 {
 	return h.holdCount.owner
 }
 
-// end marks h as ended, also if its caller had gone when it was granted.
+// end marks h as ended, also if its caller had gone when it was granted. Its deadline stays from now on.
 func (h *Hold) end() {
 	h.alive = false
+	h.deadline.Store(int64(h.Deadline()))
 	h.holdCount.add(-1)
 }
 
 // sinceUnit is the unit of Hold.since.
 const sinceUnit = 100 * time.Millisecond
 
-// extend moves the hold's own end to until, unless it is later already.
-func (h *Hold) extend(until Time, t *Tenure) {
-	h.until = max(h.until, until)
-	h.follow(t)
-}
-
 // follow sets the hold's deadline after that of its lease has changed (invariant: hold-within-tenure).
-func (h *Hold) follow(t *Tenure) { h.deadline.Store(int64(min(h.until, t.Deadline))) }
+func (h *Hold) follow(t *Tenure) {
+	at := h.until
+	if h.tenure == nil {
+		at = min(at, t.Deadline)
+	}
+	h.deadline.Store(int64(at))
+}

@@ -23,17 +23,6 @@ func TestHoldsAreCountedByOwner(t *testing.T) {
 	}
 }
 
-// Who keeps a hold that has ended keeps no other hold in memory by it.
-func TestAHoldThatHasEndedLeadsToNoOther(t *testing.T) {
-	w := newWorld(t)
-	a := w.newProcess("A")
-	first, second, third := a.ask(stock, wants{owner: 7}), a.ask(stock, wants{owner: 7}), a.ask(stock, wants{owner: 7})
-	a.expect(Acquire).answer()
-	second.unlock()
-	w.want(second.hold.next == nil && second.hold.prev == nil, "no way from it to %v or %v", first, third)
-	w.settle()
-}
-
 // A hold says whether the watchdog renews it.
 func TestWatchedHolds(t *testing.T) {
 	w := newWorld(t)

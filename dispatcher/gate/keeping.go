@@ -11,14 +11,18 @@ import (
 // renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
 // renewal only asks whether the lease is there.
 func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
-	longer, growing := l.contest.rivals.growing.lease(g)
+	growing := l.growths(g).head
 	switch {
-	case now < g.renewAt(growing):
+	case now < g.renewAt(growing != nil):
 	case g.downgradeDue():
 		g.torn = true // until the answer says what it is
 		l.send(Downgrade, g.ID, l.keepLease(now, g), fx)
 	default:
-		l.send(l.ops(g.write).renew, g.ID, max(longer, l.keepLease(now, g)), fx)
+		lease := l.keepLease(now, g)
+		for w := growing; w != nil; w = w.next {
+			lease = max(lease, w.takes(w.Lease))
+		}
+		l.send(l.ops(g.write).renew, g.ID, lease, fx)
 	}
 }
 
@@ -42,8 +46,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 	case standing:
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
-		l.contest.rivals.growing.settleRenewed(c, g, func(w *Waiter) { l.growInto(now, g, w) })
-		g.follow()
+		l.settleRenewed(now, g, c)
 	case absent:
 		l.vanished(now, g, c)
 	default:
@@ -55,7 +58,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 	g.unrenewed(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
-	l.contest.rivals.growing.dismiss(l.cfg, g, unprovedOutcome(c), triesOnce)
+	l.dismissGrowths(g, unprovedOutcome(c), triesOnce)
 }
 
 // drop begins the release of a lease without holds. ack gets the answer.
@@ -67,27 +70,21 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
-	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
+	l.settleGrowths(now, g)
 }
 
 // lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (invariant: loss-is-final).
 func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
-	l.endAll(g, why)
+	g.endAll(l.cfg.Stats, l.owners(), why)
 	l.drop(now, g, ack)
-}
-
-// endAll ends all holds of a lease for the reason why.
-func (l *Lock) endAll(g *Lease, why Why) {
-	g.endAll(l.cfg.Stats, why)
-	l.contest.forgetAllIdle()
 }
 
 // vanished handles a lease that is not in Redis any more, as the answer c says.
 func (l *Lock) vanished(now Time, g *Lease, c *Command) {
-	l.endAll(g, Lost)
+	g.endAll(l.cfg.Stats, l.owners(), Lost)
 	l.acks(g).settle(Outcome{Why: Lost})
 	l.forget(now, g)
-	l.contest.rivals.growing.settleEnded(g, func(w *Waiter) { l.requeue(now, w) })
+	l.settleGrowths(now, g)
 	sent := c.Sent
 	if g.inLine { // a replica that took over without the release that gave the lock has the place still, and would give it to nobody
 		g.Unsure, sent = max(g.Unsure, now), 0
@@ -184,7 +181,7 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	if out.final() {
 		l.acks(g).settle(out)
 	}
-	l.contest.dismiss(l.cfg, out, triesOnce)
+	l.contest.dismissTries(l.cfg, out, false)
 	l.contest.note(l.cfg, out)
 }
 
@@ -219,7 +216,7 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.contest.rivals.turns.mustEnd(now, g.ID, q.n); w = q.head {
 		q.remove(w)
 		w.HandedOn = true
-		if l.admitOne(now, w, g) {
+		if l.grant(now, w, g) {
 			l.countHandoff(now, g)
 			l.confirmAhead(now, fx)
 			return
@@ -259,7 +256,6 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 		r.turns.count(now, int64(listeners)-r.ownSubscriptions())
 		l.tries = 0
 		g.confirm(now, c, l.cfg)
-		g.follow()
 		switch {
 		case !g.write:
 			l.confirmedForReaders(now, g, c, fx)
@@ -271,7 +267,7 @@ func (l *Lock) confirmed(now Time, g *Lease, c *Command, fx *Effects) {
 	default:
 		l.unrenewed(now, g, c)
 		switch {
-		case g.write && g.holds == nil: // without a hold it is better released than doubtful
+		case g.write && g.holds.first == nil: // without a hold it is better released than doubtful
 			l.drop(now, g, nil)
 		case g.write:
 		case c.Result == Unknown || c.Result == UnderReplicated:

@@ -32,9 +32,8 @@ const (
 // in doubt, asked for twice, or left behind as an orphan.
 type Lease struct {
 	Tenure
-	extent  Time  // when its keys run out, less a margin, if nobody lowers their TTL, as Redisson may do to readers; never before Deadline
-	holds   *Hold // newest first
-	soonest Time  // no hold ends by its own time before this
+	extent  Time // when its keys run out, less a margin, if nobody lowers their TTL, as Redisson may do to readers; never before Deadline
+	holds   holds
 	watched int32 // how many holds the watchdog keeps
 	writes  int32 // how many holds are a writer's
 	handed  uint8 // handoffs since the last confirmation, up to aheadAfter
@@ -66,7 +65,7 @@ func (l *Lease) declined() {
 	}
 }
 
-// confirm moves the deadline to follow from the sending of c, and makes the lease fresh. No hold is at risk any more. If the link has
+// confirm moves the deadline, and that of the holds, to follow from the sending of c, and makes the lease fresh. No hold is at risk any more. If the link has
 // broken since c was asked for, the lease still belongs to the link before.
 //
 // A lease of readers that is longer than the watchdog's may be cut: Redisson's renewals of other readers lower the TTL of the shared lock
@@ -86,6 +85,7 @@ func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
 		l.Confirmed = now
 	}
 	l.Epoch, l.Doubt, l.handed = c.Epoch, false, 0
+	l.follow()
 	l.warn(cfg.Stats, Outcome{})
 }
 
@@ -221,17 +221,9 @@ func (l *Lease) orphan(release Op) orphan {
 // mayBeInLine reports whether the owner id may have a place in line, or get one.
 func (l *Lease) mayBeInLine() bool { return l.inLine && l.Unsure != 0 }
 
-// The holds of a lease are a list, because readers may have thousands. Only a renewal and the end of a hold's own time walk through all.
-
-// add puts a hold into the list.
+// add adds a hold.
 func (l *Lease) add(h *Hold, stats *Stats) {
-	if l.holds == nil {
-		l.soonest = Never
-	} else {
-		l.holds.prev = h
-	}
-	h.next, h.prev, l.holds = l.holds, nil, h
-	l.soonest = min(l.soonest, h.until)
+	l.holds.add(h)
 	stats.Held.Inc()
 	if h.write {
 		l.writes++
@@ -244,28 +236,23 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 	}
 }
 
-// holdOf is the newest hold of an Owner; nil: it has none.
+// holdOf is a hold of an Owner, of a mutex; nil: it has none. All holds of the lease of a mutex have the same Owner.
 func (l *Lease) holdOf(owner uint64) *Hold {
-	for h := l.holds; h != nil && owner != 0; h = h.next {
-		if h.owner() == owner {
-			return h
-		}
+	if h := l.holds.first; h != nil && owner != 0 && h.owner() == owner {
+		return h
 	}
 	return nil
 }
 
-// end removes a hold. Without watched holds the watchdog stops, unless h was the last hold: the lease may be handed on as it is.
-func (l *Lease) end(h *Hold, stats *Stats) {
-	if h.prev == nil {
-		l.holds = h.next
-	} else {
-		h.prev.next = h.next
-	}
-	if h.next != nil {
-		h.next.prev = h.prev
-	}
-	h.next, h.prev = nil, nil
+// extend moves the own end of a hold to until, unless it is later already.
+func (l *Lease) extend(h *Hold, until Time) { l.holds.extend(h, max(h.until, until), &l.Tenure) }
+
+// end removes a hold, and its Owner from owners if that has no other. Without watched holds the watchdog stops, unless h was the last hold: the
+// lease may be handed on as it is.
+func (l *Lease) end(h *Hold, stats *Stats, owners rwOwners) {
+	l.holds.remove(h)
 	h.end()
+	owners.forgetIdle(h.owner())
 	stats.Held.Dec()
 	if h.write {
 		l.writes--
@@ -277,79 +264,63 @@ func (l *Lease) end(h *Hold, stats *Stats) {
 			stats.AtRisk.Dec()
 		}
 	}
-	l.Watch = l.watched > 0 || l.holds == nil && l.Watch
+	l.Watch = l.watched > 0 || l.holds.first == nil && l.Watch
 }
 
 // endAll ends every hold for the reason why.
-func (l *Lease) endAll(stats *Stats, why Why) {
-	for l.holds != nil {
-		l.lose(l.holds, stats, why)
+func (l *Lease) endAll(stats *Stats, owners rwOwners, why Why) {
+	for l.holds.first != nil {
+		l.lose(l.holds.first, stats, owners, why)
 	}
 }
 
 // downgradeDue reports whether all writes have ended and reads of the same Owner are left.
 func (l *Lease) downgradeDue() bool {
-	return l.phase == ours && l.write && l.writes == 0 && l.holds != nil
+	return l.phase == ours && l.write && l.writes == 0 && l.holds.first != nil
 }
 
-// isDue reports whether the end of a hold or of the lease may have come.
+// isDue reports whether the end of a hold or of the lease has come.
 func (l *Lease) isDue(now Time) bool { return l.phase == ours && now >= l.nextEnd() }
 
 // endDue ends the holds that are over by time. over: the lease has no hold left, and is to be released. A lease that ends by a fixed lease
 // of its holds is released, and not left to its TTL (invariant: handoff-keeps-lease).
-func (l *Lease) endDue(now Time, stats *Stats) (over bool) {
+func (l *Lease) endDue(now Time, stats *Stats, owners rwOwners) (over bool) {
 	if now >= l.Deadline {
-		l.endAll(stats, Lost)
+		l.endAll(stats, owners, Lost)
 		return true
 	}
-	l.endDueHolds(now, stats)
-	return l.holds == nil
-}
-
-// endDueHolds ends the holds that are over by their own time.
-func (l *Lease) endDueHolds(now Time, stats *Stats) {
-	l.soonest = Never
-	for h := l.holds; h != nil; {
-		next := h.next
-		if now >= h.until {
-			why := Lost
-			if h.watch {
-				why = TooLong
-			}
-			l.lose(h, stats, why)
-		} else {
-			l.soonest = min(l.soonest, h.until)
+	for h := l.holds.first; h != nil && now >= h.until; h = l.holds.first {
+		why := Lost
+		if h.watch {
+			why = TooLong
 		}
-		h = next
+		l.lose(h, stats, owners, why)
 	}
+	return l.holds.first == nil
 }
 
 // lose ends a hold that its holder has not given back.
-func (l *Lease) lose(h *Hold, stats *Stats, why Why) {
-	l.end(h, stats)
+func (l *Lease) lose(h *Hold, stats *Stats, owners rwOwners, why Why) {
+	l.end(h, stats, owners)
 	h.why = why
 	stats.Lost.Inc()
 	h.By.End(why)
 }
 
-// nextEnd is when the first hold ends unless the lease is renewed. It may be too early after a hold was unlocked or extended.
+// nextEnd is when the first hold ends unless the lease is renewed.
 func (l *Lease) nextEnd() Time {
-	if l.holds == nil {
-		return l.Deadline
+	if h := l.holds.first; h != nil {
+		return min(l.Deadline, h.until)
 	}
-	return min(l.Deadline, l.soonest)
+	return l.Deadline
 }
 
 // follow passes the deadline of the lease on to its holds.
-func (l *Lease) follow() {
-	for h := l.holds; h != nil; h = h.next {
-		h.follow(&l.Tenure)
-	}
-}
+func (l *Lease) follow() { l.holds.follow(&l.Tenure) }
 
 func (l *Lease) oldest() Time {
 	oldest := Never
-	for h := l.holds; h != nil; h = h.next {
+	for h := range l.holds.all() {
 		oldest = min(oldest, h.Since())
 	}
 	return oldest

@@ -172,10 +172,21 @@ func (l *Lock) ttl(now Time) time.Duration {
 
 // lastOutcome is the last answer about the name, for a waiter that gives up.
 func (l *Lock) lastOutcome(now Time) Outcome {
-	if l.Oldest() != Never {
+	if l.held() {
 		return Outcome{Last: Taken, TTL: l.ttl(now)}
 	}
 	return l.contest.lastOutcome(now)
+}
+
+// held reports whether callers of this process hold the name.
+func (l *Lock) held() bool { return l.any(func(g *Lease) bool { return g.holds.first != nil }) }
+
+// owners are those with living holds of a read-write lock; nil: it is none.
+func (l *Lock) owners() rwOwners {
+	if rw := l.contest.rw; rw != nil {
+		return rw.owners
+	}
+	return nil
 }
 
 // Oldest is when the oldest living hold was granted.

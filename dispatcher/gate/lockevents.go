@@ -14,8 +14,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	q := &l.contest.queue
 	switch {
 	case w.Adopts != "":
-		r := l.ownRivals()
-		r.adopting = append(r.adopting, w)
+		l.ownRivals().adopting.push(w)
 	case w.Owner != 0 && l.reenter(now, w):
 	case !w.Write && q.writers == 0 && l.join(now, w):
 	case w.Try && l.closedToTry(w.Write): // invariant: trylock-takes-no-handoff
@@ -35,9 +34,15 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 // EndWait answers a waiter: one of the queue, one that waits for a renewal, or one that wants to adopt. A waiter that has its answer is
 // left alone.
 func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
-	waited, r := w.queued, l.contest.rivals
-	l.contest.queue.remove(w)
-	if waited || r.growing.forget(w) || r.adopting.take(func(other *Waiter) bool { return other == w }) != nil {
+	if w.queued {
+		switch {
+		case w.Adopts != "":
+			l.contest.rivals.adopting.remove(w)
+		case w.asked:
+			l.growths(l.leaseOf(w.place)).remove(w)
+		default:
+			l.contest.queue.remove(w)
+		}
 		l.cfg.Answer(w, w.endOutcome(why, l.lastOutcome(now)))
 	}
 	l.admitJoinable(now)
@@ -53,7 +58,7 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 		settle(ack, Outcome{Why: h.why})
 	case g.downgradeDue() && h.write:
 		l.addAck(g, ack)
-	case g.holds != nil:
+	case g.holds.first != nil:
 		settle(ack, Outcome{})
 	default:
 		if s := &l.contest.rivals.stay; ack == InVain && s.by == h && !s.more { // an Owner's other holds may have had least times
@@ -74,8 +79,7 @@ func (l *Lock) ended(h *Hold) *Lease {
 		return nil
 	}
 	g := l.leaseOf(h.Tenure)
-	g.end(h, l.cfg.Stats)
-	l.contest.forgetIdle(h.owner())
+	g.end(h, l.cfg.Stats, l.owners())
 	return g
 }
 
@@ -86,7 +90,7 @@ func (l *Lock) Detach(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 	switch g := l.ended(h); {
 	case g == nil: // it ended while the event was on its way
 		settle(ack, Outcome{Why: h.why})
-	case g.holds != nil:
+	case g.holds.first != nil:
 		settle(ack, Outcome{Why: Taken})
 	default:
 		l.ownRivals().stay.lease = lease
@@ -103,10 +107,10 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 	case !h.alive:
 		settle(ack, Outcome{Why: h.why})
 	case until <= g.extent:
-		h.extend(until, &g.Tenure)
+		g.extend(h, until)
 		settle(ack, Outcome{})
 	default:
-		l.ownRivals().growing.add(growth{of: g, h: h, lease: lease, since: now, ack: ack})
+		l.grow(&Waiter{By: ack, Hold: h, Lease: lease, Since: now}, g)
 	}
 	l.advance(now, fx)
 }
@@ -247,7 +251,9 @@ func (l *Lock) Drain(now Time, fx *Effects) {
 func (l *Lock) dismissAll() {
 	out := Outcome{Why: Closed}
 	l.contest.dismiss(l.cfg, out, everyone)
-	l.contest.rivals.growing.dismiss(l.cfg, nil, out, everyone)
+	for g := l.first(); g != nil; g = l.after(g) {
+		l.dismissGrowths(g, out, everyone)
+	}
 	l.contest.rivals.dismissAdopters(l.cfg, Closed, "")
 }
 

@@ -407,7 +407,7 @@ func TestMutexScenes(t *testing.T) {
 			b locks try
 			c locks owner 7 try
 			d locks owner 8 try
-			answer 1                         -> a: granted until 990ms; b: taken for 990ms; d: taken for 990ms; c: granted until 990ms, re-entered`,
+			answer 1                         -> a: granted until 990ms; c: granted until 990ms, re-entered; b: taken for 990ms; d: taken for 990ms`,
 		"a handoff is confirmed ahead": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -826,9 +826,9 @@ func TestMutexScenes(t *testing.T) {
 			b locks owner 7 lease 200ms      -> b: granted until 195ms, re-entered
 			alarm                            -> 195ms
 			b unlocks                        -> b ok: granted
-			alarm                            -> 195ms
+			alarm                            -> 333ms
 			c locks
-			alarm                            -> 195ms
+			alarm                            -> 333ms
 			after 100ms
 			a unlocks                        -> a ok: granted; confirm 1 1s
 			alarm                            -> 890ms
@@ -852,10 +852,10 @@ func TestMutexScenes(t *testing.T) {
 			alarm                            -> 693ms
 			a extends 2s                     -> renew 1 2s
 			answer 1                         -> a ok: granted until 1.98s
-			alarm                            -> 693ms
+			alarm                            -> 1.98s
 			link-up                          -> renew 1 1ms
 			answer 1
-			alarm                            -> 693ms
+			alarm                            -> 1.98s
 			a unlocks                        -> release 1
 			again LOADING
 			alarm                            -> 17ms`,

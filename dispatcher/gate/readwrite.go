@@ -21,6 +21,7 @@ type readWrite struct {
 	rivals   rivals
 	second   Lease      // besides Lock.lease
 	acks     pendingAck // of the release of second
+	growing  chain      // what waits for a renewal of second
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
 
@@ -110,11 +111,12 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	l.admit(now, g, c)
 }
 
-// longest is the lease for the readers at the head of the queue: the watchdog's, or the longest of their fixed leases.
+// longest is the lease for the readers at the head of the queue: the watchdog's, or the longest of the fixed leases of the first mostServed. A
+// reader for which that is not enough is asked for by the next question.
 func (q *Queue) longest() time.Duration {
 	head := q.head
 	lease := head.Lease
-	for w := head.next; w != nil && !w.Write && !head.Watch; w = w.next {
+	for w, n := head.next, 1; w != nil && n < mostServed && !w.Write && !head.Watch; w, n = w.next, n+1 {
 		if !w.Watch {
 			lease = max(lease, w.Lease)
 		}
@@ -130,12 +132,13 @@ func (l *Lease) joinable(now Time, cfg *Config) bool {
 	return l.phase == ours && !l.write && l.fresh(now, cfg)
 }
 
-// join grants a reader a lease of readers, without asking Redis. False: none is joinable, or none lasts long enough.
+// join grants a reader, which may wait, a lease of readers, without asking Redis. False: none is joinable, or none lasts long enough.
 func (l *Lock) join(now Time, w *Waiter) bool {
 	for g := l.first(); g != nil; g = l.after(g) {
 		if g.joinable(now, l.cfg) && g.lasts(now, w) {
+			l.contest.queue.remove(w)
 			w.HandedOn = true
-			if l.admitOne(now, w, g) {
+			if l.grant(now, w, g) {
 				l.cfg.Stats.Handoffs.Inc()
 			}
 			return true
@@ -146,16 +149,7 @@ func (l *Lock) join(now Time, w *Waiter) bool {
 
 // admitJoinable grants the readers at the head of the queue that may join, after the writer before them has gone.
 func (l *Lock) admitJoinable(now Time) {
-	q := &l.contest.queue
-	for w := q.head; w != nil && !w.Write; w = q.head {
-		q.remove(w)
-		if !l.join(now, w) {
-			q.pushFront(w)
-			break
-		}
-	}
-	if l.contest.rw != nil {
-		l.admitReentries(now)
+	for w := l.contest.queue.head; w != nil && !w.Write && l.join(now, w); w = l.contest.queue.head {
 	}
 }
 
@@ -179,7 +173,6 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		}
 		g.Deadline = 0 // a reader's deadline may be nearer
 		g.confirm(now, c, l.cfg)
-		g.follow()
 		g.Confirmed = c.Sent
 		l.admitJoinable(now)
 	case g.phase != ours:
@@ -247,23 +240,7 @@ func (rs *rwOwners) holdCount(owner uint64, write bool) *holdCount {
 	return p.of(write)
 }
 
-// forgetIdle forgets an Owner that has no hold of a read-write lock any more.
-func (c *contest) forgetIdle(owner uint64) {
-	if c.rw != nil {
-		c.rw.owners.forgetIdle(owner)
-	}
-}
-
-// forgetAllIdle forgets all such Owners.
-func (c *contest) forgetAllIdle() {
-	if c.rw != nil {
-		for owner := range c.rw.owners {
-			c.rw.owners.forgetIdle(owner)
-		}
-	}
-}
-
-// forgetIdle forgets an Owner that has no hold any more.
+// forgetIdle forgets an Owner, if it has no hold any more.
 func (rs rwOwners) forgetIdle(owner uint64) {
 	if p := rs[owner]; p != nil && p.reads.count() == 0 && p.writes.count() == 0 {
 		delete(rs, owner)

@@ -24,7 +24,7 @@ func (l *Lease) warn(stats *Stats, why Outcome) {
 		return
 	}
 	l.atRisk = !l.atRisk
-	for h := l.holds; h != nil; h = h.next {
+	for h := range l.holds.all() {
 		if h.watch {
 			h.warn(stats, why)
 		}

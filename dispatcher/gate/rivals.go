@@ -16,12 +16,12 @@ type rivals struct {
 	releasing bool   // the command in flight is the release of an orphan
 	tokens    tokens // of a fenced lease
 
-	growing  growths
+	growing  chain // what waits for a renewal of Lock.lease
 	orphans  orphans
 	claim    claim
 	listens  bool // this engine's place is to listen to the lock's channel
 	stay     stay
-	adopting adoptions
+	adopting chain // the callers that want to adopt the name (adopt.go)
 	wanting  wanting
 }
 

@@ -41,7 +41,7 @@ func (w *world) check() {
 			p.checkKey(name)
 		}
 	}
-	if noContest != (contest{rivals: &noRivals}) || !reflect.DeepEqual(&noRivals, &pristine) { // which all machines share
+	if !reflect.DeepEqual(&noContest, &contest{rivals: &noRivals}) || !reflect.DeepEqual(&noRivals, &pristine) { // which all machines share
 		w.broken(fmt.Sprintf("nobody is %+v %+v", noContest, noRivals))
 	}
 }
@@ -118,10 +118,11 @@ func (p *process) checkMachine(c *Entry) {
 	if inFlight != (m.flight != None) {
 		p.world.broken(fmt.Sprintf("%s: flight is %v, in flight: %v", p.uuid, m.flight, inFlight))
 	}
-	if m.Waiting() > 0 && m.lease.holds == nil && !inFlight && m.NextAlarm() == Never {
+	if m.Waiting() > 0 && m.lease.holds.first == nil && !inFlight && m.NextAlarm() == Never {
 		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))
 	}
-	var n, owned, tries int32
+	var n, tries int32
+	owned := make(map[uint64]bool)
 	var last *Waiter
 	for w := m.contest.queue.head; w != nil; w = w.next {
 		if w.prev != last || !w.queued || w.By.(*caller).answered {
@@ -132,14 +133,14 @@ func (p *process) checkMachine(c *Entry) {
 			if m.lease.holdOf(w.Owner) != nil {
 				p.world.broken(fmt.Sprintf("%v waits although its owner holds", w.By))
 			}
-			owned++
+			owned[w.Owner] = true
 		}
 		if w.Try {
 			tries++
 		}
 		last = w
 	}
-	if m.contest.queue.tail != last || n != m.contest.queue.n || owned != m.contest.queue.owned || tries != m.contest.queue.tries {
+	if m.contest.queue.tail != last || n != m.contest.queue.n || len(owned) != len(m.contest.queue.owners) || tries != m.contest.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.contest.queue.n))
 	}
 	some := m.contest.queue.head != nil || m.contest.acks.ack != nil || m.contest.queue.fair != nil || m.contest.rivals != &noRivals || m.lease.phase == asked
@@ -199,12 +200,7 @@ func (p *process) checkWaiters() {
 		if c.answered || c.gone {
 			continue
 		}
-		m := c.waiter.Entry.Machine.(*Lock)
-		known := c.waiter.queued
-		for _, g := range m.contest.rivals.growing {
-			known = known || g.w == c.waiter
-		}
-		if !known {
+		if !c.waiter.queued {
 			p.world.broken(fmt.Sprintf("%v was forgotten", c))
 		}
 	}

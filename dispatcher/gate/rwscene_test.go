@@ -177,7 +177,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> c: granted until 2.08s, re-entered; d: granted until 2.08s, re-entered
 			oldest                           -> 0s
 			a unlocks                        -> a ok: granted
-			after 3s                         -> (195ms) b ends: lost; (333ms) renew write 1 1s; (1.98s) d ends: lost; c ends: lost`,
+			after 3s                         -> (195ms) b ends: lost; (333ms) renew write 1 1s; (1.98s) c ends: lost; d ends: lost`,
 		"a re-entry that asks once is told what became of the renewal": `
 			a locks write owner 7 lease 500ms -> acquire write 1 500ms
 			answer 1                         -> a: granted until 495ms
@@ -225,7 +225,7 @@ func TestRWScenes(t *testing.T) {
 			c locks                          -> c: granted until 990ms, handed on
 			force u:2:write 2                -> release write 2 u:2:write
 			answer 0                         -> force ok: granted
-			force u:2 2                      -> c ends: lost; b ends: lost; release read 2
+			force u:2 2                      -> b ends: lost; c ends: lost; release read 2
 			answer 0                         -> force ok: granted
 			force java:1 0                   -> release read 0 java:1
 			answer 3                         -> force ok: granted
@@ -272,7 +272,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> b: granted until 995ms
 			c locks                          -> c: granted until 995ms, handed on
 			link-up                          -> renew read 1 1s
-			answer not-mine                  -> c ends: lost; a ends: lost; renew read 2 1s
+			answer not-mine                  -> a ends: lost; c ends: lost; renew read 2 1s
 			answer 1`,
 		"messages": `
 			a locks                          -> acquire read 1 1s
@@ -743,9 +743,9 @@ func TestRWScenes(t *testing.T) {
 			b locks owner 7 lease 200ms      -> b: granted until 195ms, re-entered
 			alarm                            -> 195ms
 			b unlocks                        -> b ok: granted
-			alarm                            -> 195ms
+			alarm                            -> 333ms
 			c locks write
-			alarm                            -> 195ms
+			alarm                            -> 333ms
 			after 334ms                      -> (333ms) renew read 1 1s
 			answer 1
 			alarm                            -> 333ms
@@ -938,7 +938,7 @@ func TestRWScenes(t *testing.T) {
 			b locks
 			c locks lease 2s
 			answer 1                         -> a: granted until 990ms; b: granted until 990ms; acquire read 2 2s yields to others than 0
-			after 1s                         -> (990ms) b ends: lost; a ends: lost`,
+			after 1s                         -> (990ms) a ends: lost; b ends: lost`,
 		"a lock that changes hands fast among writers is confirmed ahead of time": `
 			a locks write                    -> acquire write 1 1s
 			callers 5 write

@@ -129,8 +129,8 @@ func TestRWTogetherScenes(t *testing.T) {
 func TestTheOldestOfTwoTenures(t *testing.T) {
 	for _, since := range [][2]uint32{{1, 5}, {5, 1}} {
 		r := NewEntry("stock:7", RWKind, &Config{Stats: &Stats{}}).Machine.(*Lock)
-		r.lease = Lease{phase: ours, holds: &Hold{since: since[0]}}
-		r.contest.rw.second = Lease{phase: ours, Tenure: Tenure{ID: 1}, holds: &Hold{since: since[1]}}
+		r.lease = Lease{phase: ours, holds: holds{first: &Hold{since: since[0]}}}
+		r.contest.rw.second = Lease{phase: ours, Tenure: Tenure{ID: 1}, holds: holds{first: &Hold{since: since[1]}}}
 		if got := r.Oldest(); got != sinceUnit {
 			t.Errorf("granted at %v: the oldest at %v, want %v", since, got, sinceUnit)
 		}

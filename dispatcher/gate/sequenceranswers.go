@@ -179,7 +179,7 @@ func (s *Sequencer) unreplicated(now Time, c *Command) {
 func (s *Sequencer) answerCallers(now Time, c *Command) {
 	if c.Result != NotSent {
 		out := refusal(c)
-		s.contest.dismiss(s.cfg, out, triesOnce)
+		s.contest.dismissTries(s.cfg, out, false)
 		s.contest.note(s.cfg, out)
 		return
 	}

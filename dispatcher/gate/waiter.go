@@ -28,13 +28,44 @@ type Waiter struct {
 	Reentry  bool // its Owner has a hold
 
 	// Owned by the loop.
-	queued     bool
-	asked      bool   // the question on its way, or the last one, is for it
+	queued     bool   // it waits in the queue, or for a renewal (growth.go) or an adoption
+	asked      bool   // of a Sequencer: the question on its way, or the last one, is for it; of a Lock: it is a re-entry that waits for a renewal
 	subscribed bool   // it has a channel in the fair queue
-	place      uint64 // in the fair queue; 0: none
+	place      uint64 // in the fair queue, 0: none; of a growth: the number of the tenure
 	Entry      *Entry
 	Timer      wheel.Timer[*Waiter] // for Until
-	next, prev *Waiter
+	next, prev *Waiter              // of those that wait
+	after      *Waiter              // the next of the same Owner in the queue, and after the last one the first; nil: it has no Owner
+	before     *Waiter              // the one before
+}
+
+// chain is a list of waiters.
+type chain struct{ head, tail *Waiter }
+
+// push puts w behind all.
+func (c *chain) push(w *Waiter) {
+	w.queued, w.next, w.prev = true, nil, c.tail
+	if c.tail == nil {
+		c.head = w
+	} else {
+		c.tail.next = w
+	}
+	c.tail = w
+}
+
+// remove takes out w, which is there.
+func (c *chain) remove(w *Waiter) {
+	if w.prev == nil {
+		c.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		c.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.queued, w.next, w.prev = false, nil, nil
 }
 
 // Maker is a caller that makes its hold only when it is granted, so that waiting costs less memory.
@@ -93,23 +124,20 @@ func (w *Waiter) endOutcome(why Why, known Outcome) Outcome {
 
 // Queue is the waiters of one name, in the order of arrival.
 type Queue struct {
-	head, tail *Waiter
-	n, owned   int32      // how many wait; how many of them have an Owner
-	tries      int32      // how many of them ask only once
-	writers    int32      // how many of them want to exclude
-	fair       *fairQueue // their places in Redis, if the lock is fair; else nil
+	chain
+	n          int32              // how many wait
+	tries      int32              // how many of them ask only once
+	writers    int32              // how many of them want to exclude
+	tryWriters int32              // how many of them do both
+	owners     map[uint64]*Waiter // the first of each Owner
+	fair       *fairQueue         // their places in Redis, if the lock is fair; else nil
 }
 
 // push puts w behind all waiters.
 func (q *Queue) push(w *Waiter) {
-	w.queued, w.next, w.prev = true, nil, q.tail
-	if q.tail == nil {
-		q.head = w
-	} else {
-		q.tail.next = w
-	}
-	q.tail = w
+	q.chain.push(w)
 	q.count(w, 1)
+	q.link(w)
 	if q.fair != nil {
 		q.fair.arrived(w)
 	}
@@ -124,6 +152,7 @@ func (q *Queue) pushFront(w *Waiter) {
 	w.queued, w.next, w.prev = true, q.head, nil
 	q.head.prev, q.head = w, w
 	q.count(w, 1)
+	q.link(w)
 }
 
 // remove takes w out of the queue, if it is there.
@@ -134,30 +163,53 @@ func (q *Queue) remove(w *Waiter) {
 	if q.fair != nil {
 		q.fair.removed(w)
 	}
-	if w.prev == nil {
-		q.head = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		q.tail = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.queued, w.next, w.prev = false, nil, nil
+	q.chain.remove(w)
 	q.count(w, -1)
+	q.unlink(w)
+}
+
+// link puts w behind the others of its Owner.
+func (q *Queue) link(w *Waiter) {
+	if w.Owner == 0 {
+		return
+	}
+	if first := q.owners[w.Owner]; first != nil {
+		w.before, w.after = first.before, first
+		w.before.after, first.before = w, w
+		return
+	}
+	if q.owners == nil {
+		q.owners = make(map[uint64]*Waiter)
+	}
+	w.before, w.after, q.owners[w.Owner] = w, w, w
+}
+
+// unlink is the end of link.
+func (q *Queue) unlink(w *Waiter) {
+	switch {
+	case w.Owner == 0:
+		return
+	case w.after == w:
+		delete(q.owners, w.Owner)
+	default:
+		w.before.after, w.after.before = w.after, w.before
+		if q.owners[w.Owner] == w {
+			q.owners[w.Owner] = w.after
+		}
+	}
+	w.before, w.after = nil, nil
 }
 
 func (q *Queue) count(w *Waiter, by int32) {
 	q.n += by
-	if w.Owner != 0 {
-		q.owned += by
-	}
 	if w.Try {
 		q.tries += by
 	}
 	if w.Write {
 		q.writers += by
+	}
+	if w.Try && w.Write {
+		q.tryWriters += by
 	}
 }
 

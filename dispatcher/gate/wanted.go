@@ -42,16 +42,25 @@ func (w *wanting) alarm(kind Kind) Time {
 func (l *Lock) Wanted(now Time, h *Hold, fx *Effects) {
 	if h.alive {
 		w := &l.ownRivals().wanting
+		if len(w.holds) == cap(w.holds) { // as many may have ended
+			w.holds = slices.DeleteFunc(w.holds, func(h *Hold) bool { return !h.alive })
+			w.holds = slices.Grow(w.holds, len(w.holds)+1)
+		}
 		w.holds, w.lookAt = append(w.holds, h), now
 	}
 	l.advance(now, fx)
 }
 
-// notifyOfWaiters notifies the holders if a caller waits here, and forgets holds that have ended. A reader waits for no readers.
+// notifyOfWaiters notifies the holders if a caller waits here. A reader waits for no readers. Else it forgets the last holds if they have ended, so that
+// Redis is asked for living ones only.
 func (l *Lock) notifyOfWaiters() {
-	q := &l.contest.queue
-	any := q.writers > 0 || q.lasting() > 0 && !l.reads()
-	l.contest.rivals.wanting.notify(func(*Hold) bool { return any })
+	q, w := &l.contest.queue, &l.contest.rivals.wanting
+	if q.writers > 0 || q.lasting() > 0 && !l.reads() {
+		w.notify(func(*Hold) bool { return true })
+	}
+	for n := len(w.holds); n > 0 && !w.holds[n-1].alive; n-- {
+		w.holds = slices.Delete(w.holds, n-1, n)
+	}
 }
 
 // countWaiters asks Redis how many others wait, if it is time.
@@ -69,6 +78,9 @@ func (r *rivals) countedWaiters(c *Command) {
 	}
 	listeners, places := c.Reply.Waiting()
 	others := int64(listeners) - r.ownSubscriptions()
+	if places == 0 && others <= 0 {
+		return
+	}
 	r.wanting.notify(func(h *Hold) bool {
 		return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge
 	})

@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"container/heap"
+	"iter"
+	"sync/atomic"
+)
+
+// holds are the living holds of a lease. Most leases have one. Readers may be thousands, each with an end of its own, so the others are a heap, and a
+// renewal moves one deadline for all of them (invariant: cost-of-an-event).
+type holds struct {
+	first *Hold   // ends first by its own time; nil: there is none
+	more  *others // nil: there were none
+}
+
+// others are the holds of a lease besides the first, ordered by their own ends.
+type others struct {
+	heap  holdHeap
+	until *atomic.Int64 // the deadline of the tenure, which all holds share but alone
+	alone *Hold         // the hold that was granted before there were others; nil: it has ended
+}
+
+// share has a hold of t that is about to be granted share its deadline with the others, if there are any.
+func (hs *holds) share(h *Hold, t *Tenure) {
+	switch {
+	case hs.first == nil:
+		hs.more = nil
+		return
+	case hs.more == nil:
+		hs.more = &others{alone: hs.first, until: new(atomic.Int64)}
+		hs.more.until.Store(int64(t.Deadline))
+	}
+	h.tenure = hs.more.until
+}
+
+// follow passes the deadline of t on.
+func (hs *holds) follow(t *Tenure) {
+	alone := hs.first
+	if hs.more != nil {
+		hs.more.until.Store(int64(t.Deadline))
+		alone = hs.more.alone
+	}
+	if alone != nil {
+		alone.follow(t)
+	}
+}
+
+// add adds a hold that was granted.
+func (hs *holds) add(h *Hold) {
+	switch first := hs.first; {
+	case first == nil:
+		hs.first = h
+		return
+	case h.until < first.until:
+		hs.first, h = h, first
+	}
+	heap.Push(&hs.more.heap, h)
+}
+
+// remove removes a hold that has ended.
+func (hs *holds) remove(h *Hold) {
+	hs.take(h)
+	if hs.more != nil && hs.more.alone == h {
+		hs.more.alone = nil
+	}
+}
+
+// extend moves the own end of a hold.
+func (hs *holds) extend(h *Hold, until Time, t *Tenure) {
+	hs.take(h)
+	h.until = until
+	h.follow(t)
+	hs.add(h)
+}
+
+func (hs *holds) take(h *Hold) {
+	switch {
+	case h != hs.first:
+		heap.Remove(&hs.more.heap, int(h.index))
+	case hs.more == nil || len(hs.more.heap) == 0:
+		hs.first = nil
+	default:
+		hs.first = heap.Pop(&hs.more.heap).(*Hold)
+	}
+}
+
+// all yields all holds. None may be added or removed meanwhile.
+func (hs *holds) all() iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		if hs.first == nil || !yield(hs.first) || hs.more == nil {
+			return
+		}
+		for _, h := range hs.more.heap {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// holdHeap implements heap.Interface.
+type holdHeap []*Hold
+
+func (h holdHeap) Len() int           { return len(h) }
+func (h holdHeap) Less(i, j int) bool { return h[i].until < h[j].until }
+
+func (h holdHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = int32(i), int32(j)
+}
+
+func (h *holdHeap) Push(added any) {
+	added.(*Hold).index = int32(len(*h))
+	*h = append(*h, added.(*Hold))
+}
+
+func (h *holdHeap) Pop() any {
+	last := len(*h) - 1
+	removed := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return removed
+}
