@@ -166,14 +166,14 @@ func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*redisconn.
 
 // prepare connects, loads the scripts and checks the rights.
 func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
-	client, err := connect(ctx, o)
+	client, known, err := topology.Reach(ctx, o, connect)
 	if err != nil {
 		return nil, err
 	}
 	e.client, e.clusters, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
-	if client.Mode() == rueidis.ClientModeCluster {
-		err = e.prepareCluster(ctx, o)
+	if known != nil {
+		err = e.prepareCluster(ctx, o, known)
 	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && topology.AtNode(ctx, client) {
 		err = errUnseen
 	}

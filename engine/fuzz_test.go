@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // FuzzLock: whatever the name and the options, a call gives a Hold or an error, never both, never neither.
@@ -160,4 +162,75 @@ func FuzzParseURL(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzClusterAnswer: whatever a server says of the nodes of its cluster (CLUSTER SLOTS, and CLUSTER SHARDS from version 8 on), Open gives an
+// error that says that Redis cannot serve. The server takes no scripts.
+func FuzzClusterAnswer(f *testing.F) {
+	f.Add([]byte{}, false)
+	f.Add([]byte{1, 5, 1, 0, 1, 1, 0, 3, 0, 1}, false)                // a part of what is right
+	f.Add([]byte{1, 2, 3, 12, 15, 14, 13, 0, 6, 19, 17, 18, 9}, true) // and of what is right in version 8
+	f.Fuzz(func(t *testing.T, shape []byte, shards bool) {
+		said := value(&shape, 0)
+		version := "7.0.15"
+		if shards {
+			version = "8.0.0"
+		}
+		opts := engine.Options{}
+		opts.Redis.InitAddress = []string{"a:7000", "b:7000"}[:1+len(said)%2]
+		opts.Redis.DialCtxFn = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				defer far.Close()
+				for in := bufio.NewReader(far); ; {
+					answer := "-ERR no\r\n"
+					switch command := resp.Read(in); {
+					case command.Lost() != nil || len(command.Items) == 0:
+						return
+					case command.Items[0].Text == "HELLO":
+						answer = "%2\r\n+version\r\n+" + version + "\r\n+proto\r\n:3\r\n"
+					case command.Items[0].Text == "CLUSTER":
+						answer = said
+					}
+					if _, err := far.Write([]byte(answer)); err != nil {
+						return
+					}
+				}
+			}()
+			return near, nil
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		e, err := engine.Open(ctx, opts)
+		if e != nil || !errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil {
+			t.Errorf("told %q, Open = %v, %v; want ErrUnavailable", said, e, err)
+		}
+	})
+}
+
+// leaves are what value knows besides lists and maps.
+var leaves = strings.Fields(`_ :0 :1 :100 :16383 :16384 :-1 :7000 :70000 +a +? +:: +slots +nodes +endpoint +port +role +master +replica +health +online +id +ip +hostname -ERR ,1.5 #t`)
+
+// value makes a value of RESP3 of a shape.
+func value(shape *[]byte, depth int) string {
+	if len(*shape) == 0 {
+		return "*0\r\n"
+	}
+	b := int((*shape)[0])
+	*shape = (*shape)[1:]
+	if n := b % 8; b < 48 && depth < 6 || depth == 0 {
+		begin, count := "*", n
+		if b/8%3 == 2 {
+			begin, count = "%", 2*n
+		}
+		said := fmt.Sprintf("%s%d\r\n", begin, n)
+		for range count {
+			said += value(shape, depth+1)
+		}
+		return said
+	}
+	if b%5 == 0 {
+		return "$0\r\n\r\n"
+	}
+	return leaves[b%len(leaves)] + "\r\n"
 }
