@@ -125,7 +125,12 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
+	undo := context.AfterFunc(ctx, e.endDials)
 	loaded, err := e.reach(ctx, opts.Redis)
+	if !undo() && err == nil { // it would dial no more
+		e.disconnect()
+		err = endedBy(ctx)
+	}
 	if errors.Is(err, ErrInvalid) {
 		return nil, err
 	} else if err != nil {
@@ -280,7 +285,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 //
 // Close returns when that is done. If Redis does not answer, it gives up after three seconds, and the leases run out;
 // silent connections take two seconds more to close. So Close lasts five seconds at most, plus one if a timing wheel is
-// stuck, plus 100 ms if the log handler is slow, plus what a Redis.DialFn takes, which nobody can end. A second call
+// stuck, plus 100 ms if the log handler is slow. A function of [Options].Redis that has not returned by then (DialFn, DialCtxFn,
+// AuthCredentialsFn, those of TLSConfig) is left behind with its goroutine, and so it is when the context of Open ends. A panic in
+// such a function ends the process, as in any goroutine. A second call
 // waits for the first. Never call Close from inside a callback. The error is always nil.
 func (e *Engine) Close() error {
 	e.mu.Lock()
