@@ -184,6 +184,7 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	if out.final() {
 		l.acks(g).settle(out)
 	}
+	note(l.acks(g).ack, out)
 	l.contest.dismiss(l.cfg, out, triesOnce)
 	l.contest.note(l.cfg, out)
 }
