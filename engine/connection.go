@@ -239,10 +239,13 @@ func connecting(o *Options, err error) error {
 		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		hint = "the server does not answer"
+	case rediserr.IsSilent(err), errors.Is(err, context.DeadlineExceeded):
+		if errors.Is(err, os.ErrDeadlineExceeded) { // the dialling
+			group = ErrNotSent
+		}
+		hint = "is redis-server running there, and not stopped?"
 		if o.Redis.TLSConfig != nil {
-			hint += "; does it speak TLS there?"
+			hint = "does it speak TLS there?"
 		}
 	case errors.As(err, new(*net.AddrError)):
 		hint, group = "set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", ErrNotSent

@@ -126,6 +126,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
 	undo := context.AfterFunc(ctx, e.endDials)
+	began := time.Now()
 	loaded, err := e.reach(ctx, opts.Redis)
 	if !undo() && err == nil { // it would dial no more
 		e.disconnect()
@@ -134,6 +135,9 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if errors.Is(err, ErrInvalid) {
 		return nil, err
 	} else if err != nil {
+		if ctx.Err() == nil {
+			err = rediserr.Silent(err, "", time.Since(began))
+		}
 		return nil, connecting(&opts, err)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {

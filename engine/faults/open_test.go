@@ -82,7 +82,7 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 		server := redistest.Start(t)
 		server.Freeze()
 		defer server.Thaw()
-		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrUnavailable, server.Addr(), "does not answer")
+		mustNotOpen(t, testkit.OptionsFor(server.Addr()), engine.ErrUnavailable, server.Addr(), "no answer within")
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		if _, err := engine.Open(ctx, testkit.OptionsFor(server.Addr())); !errors.Is(err, context.DeadlineExceeded) {

@@ -114,7 +114,7 @@ func TestFaultMissingKeyPattern(t *testing.T) {
 	testkit.CheckQuiet(t, server, e, 0)
 }
 
-// Callers who may not hear any channel wait for every kind all the same, asking every PollCap. The log says it once.
+// Callers who may not hear any channel wait for every kind all the same, asking every PollCap. The log says it, and less and less often that it goes on.
 func TestFaultMissingChannelPattern(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -154,8 +154,8 @@ func TestFaultMissingChannelPattern(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if n := strings.Count(log.String(), "may not listen for unlock messages"); n != 1 {
-		t.Errorf("the log says %d times that channels may not be heard, want once", n)
+	if n := strings.Count(log.String(), "may not listen for unlock messages"); n < 1 || n > 4 { // once, then after 1 s, 5 s, 21 s
+		t.Errorf("the log says %d times that channels may not be heard", n)
 	}
 }
 
