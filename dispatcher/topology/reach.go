@@ -22,8 +22,8 @@ const askTime = 2 * time.Second
 // of all hash slots, each is asked alone, and the client is of the one that knows most.
 func Reach(ctx context.Context, o rueidis.ClientOption, connect func(context.Context, rueidis.ClientOption) (rueidis.Client, error)) (rueidis.Client, *Map, error) {
 	client, m, err := reachOne(ctx, o, connect)
-	told := errors.Is(err, ErrUnserved) || errors.As(err, new(*rueidis.RedisError)) || m != nil && m.Unserved() > 0
-	if !told || len(o.InitAddress) == 1 || o.ForceSingleClient || o.Sentinel.MasterSet != "" {
+	known := errors.Is(err, ErrUnserved) || errors.As(err, new(*rueidis.RedisError)) || m != nil && m.Unserved() > 0
+	if !known || len(o.InitAddress) == 1 || o.ForceSingleClient || o.Sentinel.MasterSet != "" {
 		return client, m, err
 	}
 	var none error // of the seeds that told nothing
