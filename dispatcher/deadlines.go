@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -175,6 +176,7 @@ type Ack struct {
 	at      *bool // while the event is read that brought it: where to note that it is settled
 	settled bool
 	overdue bool
+	refusal gate.Outcome // the last, if Redis refused what the caller waits for
 }
 
 // ackSlots times Tick is the horizon of their slots, 5 s: further away they are put off.
@@ -183,6 +185,14 @@ const ackSlots = 512
 // Overdue reports whether time has settled it: then the answer is still to come, and it must not be used again.
 // Only the caller that was settled by it may ask.
 func (a *Ack) Overdue() bool { return a.overdue }
+
+// Note is what Redis says before the answer.
+func (a *Ack) Note(out gate.Outcome) {
+	if out.Why == gate.Refused {
+		a.refusal = out
+		a.refusal.Why, a.refusal.Last = gate.Doubtful, gate.Refused
+	}
+}
 
 // Settle is the answer. It implements gate.Settler.
 func (a *Ack) Settle(out gate.Outcome) bool {
@@ -225,7 +235,7 @@ func (as *acks) await(now gate.Time, ack gate.Settler, step func()) {
 func (as *acks) giveUp(tick wheel.Tick) {
 	for a := range as.slots.Due(tick) {
 		a.overdue = true
-		a.Settle(gate.Unanswered)
+		a.Settle(cmp.Or(a.refusal, gate.Unanswered))
 	}
 }
 

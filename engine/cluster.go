@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -20,17 +19,10 @@ import (
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
 var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from version 8 on +cluster|shards too, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
-// askTime is the time limit for asking one node of a cluster for its map.
-const askTime = 2 * time.Second
-
 // prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
 // the rights. Masters that cannot be reached are left to the dispatchers. It is an error if none can be reached, or if one refuses
 // the user.
-func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) error {
-	known, err := askTopology(ctx, e.client)
-	if err != nil {
-		return err
-	}
+func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption, known *topology.Map) error {
 	for i := range e.opts.Dispatchers {
 		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
 			return e.connectNode(context.Background(), o, addr)
@@ -52,19 +44,6 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption) err
 		return nil
 	}
 	return unreached
-}
-
-// askTopology asks the nodes that a client knows, one after the other, which node serves what.
-func askTopology(ctx context.Context, client rueidis.Client) (t *topology.Map, err error) {
-	for addr, node := range client.Nodes() {
-		asking, cancel := context.WithTimeout(ctx, askTime)
-		t, err = topology.Ask(asking, node, addr)
-		cancel()
-		if err == nil {
-			return t, nil
-		}
-	}
-	return nil, err
 }
 
 // reachNode connects to one master the dispatchers that need it, and prepares it.

@@ -113,37 +113,56 @@ func (o *Options) mostFsync() time.Duration {
 	return max(most.Truncate(time.Millisecond), 0)
 }
 
-// watchDials has clients with these options dial no longer than over lasts, whatever Dialer.Timeout is.
+// errCredentials marks what the user's function has said.
+var errCredentials = errors.New("Redis.AuthCredentialsFn")
+
+// watchDials has clients with these options dial and ask for credentials no longer than over lasts, whatever Dialer.Timeout is, and whatever
+// functions of the user do meanwhile.
 func watchDials(o *rueidis.ClientOption, over context.Context) {
-	dial := o.DialCtxFn
+	dial, credentials := o.DialCtxFn, o.AuthCredentialsFn
 	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
 		ctx, stop := context.WithCancel(ctx)
 		defer context.AfterFunc(over, stop)() // and nothing else ends ctx: a connection of a user's function may live by it
-		return dial(ctx, addr, dialer, config)
+		return await(ctx, func() (net.Conn, error) { return dial(ctx, addr, dialer, config) }, func(late net.Conn) { late.Close() })
+	}
+	if credentials == nil {
+		return
+	}
+	o.AuthCredentialsFn = func(to rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+		c, err := await(over, func() (rueidis.AuthCredentials, error) { return credentials(to) }, func(rueidis.AuthCredentials) {})
+		if err != nil { // nothing was sent
+			err = &net.OpError{Op: "dial", Net: "tcp", Addr: to.Address, Err: fmt.Errorf("%w: %w", errCredentials, err)}
+		}
+		return c, err
 	}
 }
 
 // connect makes the client. ctx bounds how long that may take.
 func connect(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
-	type made struct {
-		client rueidis.Client
-		err    error
+	return await(ctx, func() (rueidis.Client, error) { return rueidis.NewClient(o) }, rueidis.Client.Close)
+}
+
+// await returns what call returns, or the error of ctx if that ends first: then call is left behind, and drop gets what it returns.
+func await[T any](ctx context.Context, call func() (T, error), drop func(T)) (T, error) {
+	type answer struct {
+		value T
+		err   error
 	}
-	result := make(chan made, 1)
+	returned := make(chan answer, 1)
 	go func() {
-		client, err := rueidis.NewClient(o)
-		result <- made{client, err}
+		value, err := call()
+		returned <- answer{value, err}
 	}()
 	select {
-	case m := <-result:
-		return m.client, m.err
+	case a := <-returned:
+		return a.value, a.err
 	case <-ctx.Done():
 		go func() {
-			if m := <-result; m.err == nil {
-				m.client.Close()
+			if a := <-returned; a.err == nil {
+				drop(a.value)
 			}
 		}()
-		return nil, endedBy(ctx)
+		return *new(T), endedBy(ctx)
 	}
 }
 
@@ -220,13 +239,18 @@ func connecting(o *Options, err error) error {
 		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		hint = "the server does not answer"
+	case rediserr.IsSilent(err), errors.Is(err, context.DeadlineExceeded):
+		if errors.Is(err, os.ErrDeadlineExceeded) { // the dialling
+			group = ErrNotSent
+		}
+		hint = "is redis-server running there, and not stopped?"
 		if o.Redis.TLSConfig != nil {
-			hint += "; does it speak TLS there?"
+			hint = "does it speak TLS there?"
 		}
 	case errors.As(err, new(*net.AddrError)):
 		hint, group = "set Options.Redis.InitAddress to host:port; ParseURL makes Options of a URL", ErrNotSent
+	case errors.Is(err, errCredentials):
+		group = ErrNotSent
 	case errors.As(err, &dial) && dial.Op == "dial":
 		hint, group = "is redis-server running there? Else set Options.Redis.InitAddress", ErrNotSent
 	}

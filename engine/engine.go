@@ -125,10 +125,19 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.patience = opts.patience()
 	e.opts.Redis = rueidis.ClientOption{InitAddress: opts.Redis.InitAddress} // no secrets where fmt could print them
 	e.clock = wheel.NewClock()
+	undo := context.AfterFunc(ctx, e.endDials)
+	began := time.Now()
 	loaded, err := e.reach(ctx, opts.Redis)
+	if !undo() && err == nil { // it would dial no more
+		e.disconnect()
+		err = endedBy(ctx)
+	}
 	if errors.Is(err, ErrInvalid) {
 		return nil, err
 	} else if err != nil {
+		if ctx.Err() == nil {
+			err = rediserr.Silent(err, "", time.Since(began))
+		}
 		return nil, connecting(&opts, err)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {
@@ -166,14 +175,14 @@ func (e *Engine) reach(ctx context.Context, o rueidis.ClientOption) (*redisconn.
 
 // prepare connects, loads the scripts and checks the rights.
 func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*redisconn.Loaded, error) {
-	client, err := connect(ctx, o)
+	client, known, err := topology.Reach(ctx, o, connect)
 	if err != nil {
 		return nil, err
 	}
 	e.client, e.clusters, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
-	if client.Mode() == rueidis.ClientModeCluster {
-		err = e.prepareCluster(ctx, o)
+	if known != nil {
+		err = e.prepareCluster(ctx, o, known)
 	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && topology.AtNode(ctx, client) {
 		err = errUnseen
 	}
@@ -280,7 +289,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 //
 // Close returns when that is done. If Redis does not answer, it gives up after three seconds, and the leases run out;
 // silent connections take two seconds more to close. So Close lasts five seconds at most, plus one if a timing wheel is
-// stuck, plus 100 ms if the log handler is slow, plus what a Redis.DialFn takes, which nobody can end. A second call
+// stuck, plus 100 ms if the log handler is slow. A function of [Options].Redis that has not returned by then (DialFn, DialCtxFn,
+// AuthCredentialsFn, those of TLSConfig) is left behind with its goroutine, and so it is when the context of Open ends. A panic in
+// such a function ends the process, as in any goroutine. A second call
 // waits for the first. Never call Close from inside a callback. The error is always nil.
 func (e *Engine) Close() error {
 	e.mu.Lock()

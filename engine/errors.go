@@ -238,7 +238,11 @@ func errorOf(doing, name string, out gate.Outcome) error {
 	if out.Why == gate.Granted {
 		return nil
 	}
-	return &opError{doing: doing, name: name, err: sentinels[out.Why], words: wordsOf(out), passes: out.Passes}
+	err := sentinels[out.Why]
+	if out.Why == gate.Doubtful && out.Last == gate.Refused {
+		err = errRefusing
+	}
+	return &opError{doing: doing, name: name, err: err, words: wordsOf(out), passes: out.Passes}
 }
 
 // wordsOf returns the server message of an outcome, or the name of its fault.
@@ -254,6 +258,9 @@ var errPasses = errors.New("wheellock: for now")
 
 // errTooLate is the error for a grant that came too late. The engine releases it.
 var errTooLate error = &failure{"wheellock: too late", ErrUncertain}
+
+// errRefusing is the error for what Redis has refused until the caller's time was over. The engine asks again.
+var errRefusing error = &failure{"wheellock: refused by Redis so far, the outcome is unknown", join2{ErrUncertain, ErrRefused}}
 
 // join2 is two errors in one, without text of its own.
 type join2 [2]error

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -82,10 +84,11 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) (
 	}
 	// A caller's context never reaches the client: its deadline would be put on the shared connection.
 	answered := make(chan answer, 1)
+	began := time.Now()
 	go func() {
 		defer t.e.leave()
 		value, err := ask(t.e.client)
-		answered <- answer{value, err}
+		answered <- answer{value, rediserr.Silent(err, strings.Join(t.e.opts.Redis.InitAddress, ", "), time.Since(began))}
 	}()
 	if within := t.e.answerTime(ctx); within > 0 {
 		var stop context.CancelFunc

@@ -2,9 +2,15 @@ package engine_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/rueidis"
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit"
@@ -119,25 +125,65 @@ func TestSpecClose(t *testing.T) {
 	}))
 }
 
-// A Dialer may have any time-out, as that of a go-redis client, which is 5 s by default.
+// A Dialer may have any time-out, as that of a go-redis client, which is 5 s by default; and a function of the user may never return.
 func TestCloseWaitsForNobodyWhoDials(t *testing.T) {
 	t.Parallel()
-	virtual.Test(t, func(w *virtual.World) {
-		e, link := w.Connect(func(o *engine.Options) { o.Redis.Dialer.Timeout = time.Minute })
-		waits := e.Mutex("stock:7").LockAsync(w.T.Context())
-		if _, err := waits.Wait(w.T.Context()); err != nil {
-			w.T.Fatal(err)
-		}
-		link.Silence(time.Now().Add(time.Hour))
-		link.Cut()
-		time.Sleep(time.Second)
-		began := time.Now()
-		e.Close()
-		if took := time.Since(began); took > 5*time.Second {
-			w.T.Errorf("Close took %v", took)
-		}
-		link.Mend(func() time.Duration { return 0 })
-	})
+	type dial = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
+	for what, hang := range map[string]func(o *engine.Options, dial dial, hangs func()){
+		"a long time-out": func(o *engine.Options, _ dial, _ func()) { o.Redis.Dialer.Timeout = time.Minute },
+		"AuthCredentialsFn": func(o *engine.Options, _ dial, hangs func()) {
+			o.Redis.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+				hangs()
+				return rueidis.AuthCredentials{}, nil
+			}
+		},
+		"DialCtxFn": func(o *engine.Options, dial dial, hangs func()) {
+			o.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+				hangs()
+				return dial(ctx, addr, d, c)
+			}
+		},
+		"DialFn": func(o *engine.Options, dial dial, hangs func()) {
+			o.Redis.DialCtxFn = nil
+			o.Redis.DialFn = func(addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+				hangs()
+				return dial(context.Background(), addr, d, c)
+			}
+		},
+	} {
+		virtual.Test(t, func(w *virtual.World) {
+			var hangs atomic.Bool
+			e, link := w.Connect(func(o *engine.Options) {
+				hang(o, o.Redis.DialCtxFn, func() {
+					if hangs.Load() {
+						time.Sleep(time.Minute)
+					}
+				})
+			})
+			waits := e.Mutex("stock:7").LockAsync(w.T.Context())
+			if _, err := waits.Wait(w.T.Context()); err != nil {
+				w.T.Fatal(err)
+			}
+			queued := e.Mutex("stock:7").LockAsync(w.T.Context())
+			hangs.Store(true)
+			if what == "a long time-out" {
+				link.Silence(time.Now().Add(time.Hour))
+			}
+			link.Cut()
+			time.Sleep(time.Second)
+			go e.Mutex("another").Inspect(w.T.Context())
+			began := time.Now()
+			e.Close()
+			if took := time.Since(began); took > 5*time.Second {
+				w.T.Errorf("%s: Close took %v", what, took)
+			}
+			if _, err := queued.Result(); !errors.Is(err, engine.ErrClosed) {
+				w.T.Errorf("%s: a waiter: %v, want ErrClosed", what, err)
+			}
+			link.Mend(func() time.Duration { return 0 })
+			time.Sleep(time.Minute) // until the function returns
+		})
+	}
 }
 
 func TestSpecShutdown(t *testing.T) {

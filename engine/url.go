@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"maps"
 	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -17,95 +19,151 @@ import (
 //	redis://host1:6379?addr=host2:6379&addr=host3:6379            Redis Cluster; one of its addresses is enough
 //	unix:///run/redis.sock?db=1
 //
-// With rediss:// and master_set the sentinels are asked by TLS too, unless sentinel_tls=false says that they speak none, and
+// Without a host it is localhost, without a port 6379, without a database, or with / alone, 0. With rediss:// and master_set the sentinels are
+// asked by TLS too, unless sentinel_tls=false says that they speak none, and
 // each server's certificate must be for the address that the URL or the sentinels give it. Otherwise it must be for the first host
-// of the URL. The other parameters are those of rueidis.ParseURL; any other is an error. In a password a # is written %23, a / %2F and
-// a ? %3F. Errors are [ErrInvalid]. They never quote the URL, which may contain a password.
+// of the URL. The other parameters are those of rueidis.ParseURL. Whatever would not be used is an error. In a password a # is written %23,
+// a / %2F and a ? %3F. Errors are [ErrInvalid]. They never quote the URL, which may contain a password.
 func ParseURL(text string) (Options, error) {
-	parsed, err := rueidis.ParseURL(text)
-	if err != nil {
-		return Options{}, invalid("Redis URL: %s; want redis://user:password@host:port/db, rediss:// or unix:///path", reasonOf(text))
-	}
-	query, wrong := parametersOf(text)
+	u, query, wrong := readURL(text)
 	if wrong != "" {
 		return Options{}, invalid("Redis URL: %s", wrong)
 	}
-	private, wrong := sentinelTLS(query, parsed.TLSConfig != nil)
-	switch {
-	case wrong != "":
-		return Options{}, invalid("Redis URL: %s", wrong)
-	case parsed.TLSConfig == nil || parsed.Sentinel.MasterSet == "":
-		return Options{Redis: parsed}, nil
+	parsed, err := rueidis.ParseURL(u.String())
+	if err != nil {
+		return Options{}, invalid("Redis URL: %s", unreadable)
 	}
-	parsed.TLSConfig.ServerName = "" // that of the address which is dialled
-	if private {
-		parsed.Sentinel.TLSConfig = parsed.TLSConfig // the same: both trust the same servers
+	if parsed.TLSConfig != nil && parsed.Sentinel.MasterSet != "" {
+		parsed.TLSConfig.ServerName = "" // that of the address which is dialled
+		if is := query.Get("sentinel_tls"); is == "" || isTrue(is) {
+			parsed.Sentinel.TLSConfig = parsed.TLSConfig // the same: both trust the same servers
+		}
 	}
 	return Options{Redis: parsed}, nil
 }
 
-// parameters are those of rueidis.ParseURL, and sentinel_tls.
-var parameters = []string{"addr", "client_cache", "client_name", "db", "dial_timeout", "master_set", "max_retries", "protocol", "sentinel_tls",
-	"skip_verify", "write_timeout"}
-
-// parametersOf are the parameters of a URL that rueidis has parsed, and what is wrong with the URL; empty: nothing. rueidis leaves out what
-// it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0.
-func parametersOf(text string) (query url.Values, wrong string) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, reasonOf(text)
-	}
-	query, err = url.ParseQuery(u.RawQuery)
-	switch {
-	case strings.Contains(text, "#"):
-		return nil, "it has a #, which is written %23 in a password"
-	case u.Opaque != "":
-		return nil, "want // after " + u.Scheme + ":"
-	case u.Scheme == "unix" && u.Host != "":
-		return nil, "want the path from the root on, unix:///path"
-	case err != nil:
-		return nil, "its parameters cannot be read"
-	}
-	for name := range query {
-		if !slices.Contains(parameters, name) {
-			return nil, "it has a parameter that is none of " + strings.Join(parameters, ", ") + "; a ? in a password is written %3F"
-		}
-	}
-	for _, addr := range query["addr"] {
-		_, port, _ := net.SplitHostPort(addr)
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return nil, "want host:port for each addr"
-		}
-	}
-	return query, ""
-}
-
-// sentinelTLS reports whether the sentinels of a URL with these parameters are to be asked by TLS, as the servers are, and what is wrong
-// with that.
-func sentinelTLS(query url.Values, servers bool) (private bool, wrong string) {
-	if !query.Has("sentinel_tls") {
-		return servers, ""
-	}
-	switch private, err := strconv.ParseBool(query.Get("sentinel_tls")); {
-	case err != nil:
-		return false, "sentinel_tls must be true or false"
-	case private && !servers:
-		return false, "sentinel_tls=true needs rediss://"
-	default:
-		return private, ""
-	}
-}
+const (
+	wanted     = "; want redis://user:password@host:port/db, rediss:// or unix:///path"
+	unreadable = "it has a part that cannot be read; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F" + wanted
+)
 
 // schemes are those of rueidis.ParseURL.
 var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 
-// reasonOf is what is wrong with a URL that cannot be parsed, without the URL. The parser's own messages quote it, in part or whole.
-func reasonOf(text string) string {
-	switch scheme, _, has := strings.Cut(text, "://"); {
+// readURL reads a URL, and says what is wrong with it, without the URL: the parser's own messages quote it, in part or whole. rueidis leaves
+// out what it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0.
+func readURL(text string) (u *url.URL, query url.Values, wrong string) {
+	scheme, rest, has := strings.Cut(text, "://")
+	end := strings.IndexAny(rest+"/", "/?#")
+	host := rest[strings.LastIndexByte(rest[:end], '@')+1 : end]
+	_, port, ported := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
+	u, err := url.Parse(text)
+	switch {
+	case strings.TrimSpace(text) != text:
+		return nil, nil, "it has white space around it"
+	case err == nil && u.Opaque != "" && slices.Contains(schemes, u.Scheme):
+		return nil, nil, "want // after " + u.Scheme + ":"
 	case !has:
-		return "it has no scheme: begin it with redis://, or with rediss:// for TLS"
+		return nil, nil, "it has no scheme: begin it with redis://, or with rediss:// for TLS" + wanted
 	case !slices.Contains(schemes, strings.ToLower(scheme)):
-		return "its scheme is none of " + strings.Join(schemes, ", ")
+		return nil, nil, "its scheme is none of " + strings.Join(schemes, ", ") + wanted
+	case strings.Contains(text, "#"):
+		return nil, nil, "it has a #, which is written %23 in a password" + wanted
+	case strings.Contains(rest[end:], "@") && (err != nil || !number(port) && ported): // it may be a password
+		return nil, nil, unreadable
+	case strings.Contains(host, ","):
+		return nil, nil, "want one host, others as addr=host:port"
+	case strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "["):
+		return nil, nil, "an IPv6 address stands in brackets: [::1]:6379"
+	case ported && !isPort(port):
+		return nil, nil, "want a port from 1 to 65535" + wanted
+	case err != nil:
+		return nil, nil, unreadable
+	case u.Scheme == "unix" && (u.Host != "" || u.Path == "" || strings.TrimSpace(u.Path) != u.Path):
+		return nil, nil, "want the path from the root on, unix:///path"
 	}
-	return "it has a part that cannot be read; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F"
+	if query, err = url.ParseQuery(u.RawQuery); err != nil {
+		return nil, nil, "its parameters cannot be read"
+	}
+	if u.Scheme != "unix" {
+		db := strings.TrimPrefix(u.Path, "/")
+		switch {
+		case db == "":
+			u.Path, u.RawPath = "", ""
+		case !number(db):
+			return nil, nil, "the path behind the host must be the number of a database, as /0" + wanted
+		case query.Has("db") && query.Get("db") != db:
+			return nil, nil, "it has a database in its path and another one as db"
+		}
+	}
+	return u, query, parametersWrong(u.Scheme, query)
+}
+
+// parameters are those of rueidis.ParseURL, and sentinel_tls, with what they want.
+var parameters = map[string]struct {
+	wants string
+	is    func(value string) bool
+}{
+	"addr": {"host:port for each addr", func(v string) bool {
+		host, port, err := net.SplitHostPort(v)
+		return err == nil && host != "" && isPort(port)
+	}},
+	"client_cache":  {"0: the engine caches nothing", func(v string) bool { return v == "0" }},
+	"client_name":   {"a name", func(v string) bool { return v != "" }},
+	"db":            {"the number of a database", number},
+	"dial_timeout":  {"a time with its unit, such as 1s", isTime},
+	"master_set":    {"a name", func(v string) bool { return v != "" }},
+	"max_retries":   {"0: the engine alone decides what is sent again", func(v string) bool { return v == "0" }},
+	"protocol":      {"2 or 3", func(v string) bool { return v == "2" || v == "3" }},
+	"sentinel_tls":  {"true or false", isBool},
+	"skip_verify":   {"true or false", func(v string) bool { return v == "" || isBool(v) }},
+	"write_timeout": {"a time with its unit, such as 1s", isTime},
+}
+
+// parametersWrong says what is wrong with the parameters of a URL; empty: nothing.
+func parametersWrong(scheme string, query url.Values) string {
+	private := scheme == "rediss" || scheme == "valkeys"
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		p, known := parameters[name]
+		switch values := query[name]; {
+		case !known:
+			return "it has a parameter that is none of " + strings.Join(slices.Sorted(maps.Keys(parameters)), ", ") + "; a ? in a password is written %3F"
+		case len(values) > 1 && name != "addr":
+			return "it has " + name + " more than once"
+		case slices.ContainsFunc(values, func(v string) bool { return !p.is(v) }):
+			return name + ": want " + p.wants
+		case name == "skip_verify" && !private, name == "sentinel_tls" && !private && isTrue(values[0]):
+			return name + " needs rediss://"
+		case name == "sentinel_tls" && !query.Has("master_set"):
+			return "sentinel_tls needs master_set"
+		case scheme == "unix" && (name == "addr" || name == "master_set"):
+			return name + " is not for unix://"
+		}
+	}
+	return ""
+}
+
+func number(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return err == nil && strconv.FormatUint(n, 10) == text
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}
+
+func isTime(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d > 0
+}
+
+func isBool(text string) bool {
+	_, err := strconv.ParseBool(text)
+	return err == nil
+}
+
+func isTrue(text string) bool {
+	is, _ := strconv.ParseBool(text)
+	return is
 }

@@ -149,20 +149,15 @@ func (c *contest) grantedInVain(now Time, cfg *Config, id uint64, tries *retries
 	}
 }
 
-// subscribed handles the confirmation of the subscription, which comes again after a reconnect, or its refusal. True: the waiters are to
-// ask again, because messages from before the confirmation are lost.
-func (c *contest) subscribed(cfg *Config, refusal string) (again bool) {
+// subscribed handles the confirmation of the subscription, which comes again after a reconnect, or its refusal, after which the waiters ask
+// every poll cap. True: they are to ask again now, because messages from before the confirmation are lost.
+func (c *contest) subscribed(refusal string) (again bool) {
 	r := c.rivals
-	switch {
-	case r.state == unsubscribed: // the subscription ended meanwhile
-	case refusal == "":
-		r.state = subscribed
-		return true
-	case r.state == subscribing:
-		c.dismiss(cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
-		r.state = subscribeDenied
-	default:
+	if r.state == unsubscribed { // it ended meanwhile
+		return false
+	}
+	if r.state = subscribed; refusal != "" {
 		r.state = subscribeDenied
 	}
-	return false
+	return refusal == ""
 }

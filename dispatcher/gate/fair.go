@@ -34,7 +34,7 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) {
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && w.acceptsGift() {
+	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && !f.denied && w.acceptsGift() {
 		args.Code = l.cfg.claimCode()
 	}
 	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
@@ -189,9 +189,6 @@ func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) {
 // subscribedInQueue handles the confirmation of one of our channels, which comes again after a reconnect, or its refusal.
 func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 	if refusal != "" {
-		if !f.confirmed {
-			l.contest.dismiss(l.cfg, Outcome{Why: Refused, ServerMessage: refusal}, everyone)
-		}
 		f.denied = true
 		return
 	}

@@ -181,6 +181,7 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	if out.final() {
 		l.acks(g).settle(out)
 	}
+	note(l.acks(g).ack, out)
 	l.contest.dismissTries(l.cfg, out, false)
 	l.contest.note(l.cfg, out)
 }

@@ -186,7 +186,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 		if l.contest.subscribedToInbox(&l.Entry, l.cfg, refusal, fx) {
 			l.askAgain()
 		}
-	case l.contest.subscribed(l.cfg, refusal):
+	case l.contest.subscribed(refusal):
 		r.turns.noteMessage(now)
 		l.askAgain()
 	}

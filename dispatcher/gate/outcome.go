@@ -34,7 +34,7 @@ const (
 // Outcome is an answer to a caller.
 type Outcome struct {
 	Why           Why
-	Last          Why           // TimedOut and GaveUp: the last answer; the other fields belong to it; Down: Redis did not answer
+	Last          Why           // TimedOut, GaveUp and Doubtful: the last answer; the other fields belong to it; Down: Redis did not answer
 	TTL           time.Duration // Taken, also as Last: what is left of the owner's lease; negative: it has no TTL
 	N             int64         // Granted, for changes: the script's answer
 	Fault         scripts.Fault // Foreign and Refused, also as Last: the script's fault, if a script refused
@@ -95,8 +95,21 @@ func (p *pendingAck) settle(out Outcome) {
 	}
 }
 
+// note tells ack, if it can be told, what Redis says before it does what ack waits for.
+func note(ack Settler, out Outcome) {
+	if n, can := ack.(interface{ Note(Outcome) }); can {
+		n.Note(out)
+	}
+}
+
 // both is two callers that wait for the same answer.
 type both [2]Settler
+
+// Note tells both.
+func (b both) Note(out Outcome) {
+	note(b[0], out)
+	note(b[1], out)
+}
 
 func (b both) Settle(out Outcome) bool {
 	b[0].Settle(out)

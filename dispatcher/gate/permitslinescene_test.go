@@ -174,7 +174,9 @@ func TestPermitsLineScenes(t *testing.T) {
 			a locks n 1                      -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			subscribed NOPERM                -> subscribe redisson_sc:{stock}
-			subscribed NOPERM                -> a: refused "NOPERM"`,
+			subscribed NOPERM
+			after 2s                         -> (1.973s) take 2 1x1,
+			answer 1                         -> a: granted`,
 		"an inbox that is refused after a break": waiting + `
 			subscribed NOPERM                -> subscribe redisson_sc:{stock}
 			subscribed                       -> take 3 1x1, n 1

@@ -220,7 +220,7 @@ func (s *Sequencer) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	if s.rivals.isInbox(channel) {
 		s.again = s.contest.subscribedToInbox(&s.Entry, s.cfg, refusal, fx) || s.again
 	} else {
-		s.again = s.contest.subscribed(s.cfg, refusal) || s.again
+		s.again = s.contest.subscribed(refusal) || s.again
 	}
 	s.advance(now, fx)
 }

@@ -2,8 +2,6 @@ package redisconn
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -143,7 +141,7 @@ func (c *Connection) send() {
 		calls := len(results) - c.watching.sent
 		c.readTime(results[:extra])
 		c.readWatch(results[calls:])
-		whole = c.read(results[extra:calls]) || whole
+		whole = c.read(results[extra:calls], sent) || whole
 		if !enough {
 			c.unreplicated(c.spare)
 		}
@@ -194,7 +192,7 @@ func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, en
 }
 
 // read takes the answers apart. What has to be sent again stays in calls; unknown says that the server lacks a script.
-func (c *Connection) read(results []rueidis.RedisResult) (unknown bool) {
+func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknown bool) {
 	calls := c.calls
 	c.calls = c.spare[:0]
 	clean, well := true, false
@@ -208,6 +206,7 @@ func (c *Connection) read(results []rueidis.RedisResult) (unknown bool) {
 			c.answered(call)
 			continue
 		}
+		err = c.silent(err, sent)
 		v := rediserr.Judge(err)
 		clean = clean && !v.Link
 		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
@@ -258,7 +257,14 @@ func (c *Connection) fail(call wire.Call, v rediserr.Verdict) {
 	}
 }
 
-var errSilent = errors.New("no answer")
+// silent is err; of a server that has not answered, it says so.
+func (c *Connection) silent(err error, sent gate.Time) error {
+	addr := c.server.addr
+	if addr == "" {
+		addr = topology.ServerOf(c.server.Client)
+	}
+	return rediserr.Silent(err, addr, c.cfg.Clock.Now()-sent)
+}
 
 // probe sees whether the server is there, learns its time and loads the scripts.
 func (c *Connection) probe() {
@@ -269,11 +275,9 @@ func (c *Connection) probe() {
 			return
 		}
 	}
-	loaded, err := Load(ctx, c.dedicated.open(c.cfg.Clock.Now(), c.server), c.cfg.Clock)
-	if ctx.Err() != nil && err != nil {
-		err = fmt.Errorf("%w: %w", errSilent, err)
-	}
-	c.Err = err
+	began := c.cfg.Clock.Now()
+	loaded, err := Load(ctx, c.dedicated.open(began, c.server), c.cfg.Clock)
+	c.Err = c.silent(err, began)
 	if err == nil {
 		c.server.refusesWide.Store("") // it may be another server
 		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at

@@ -4,11 +4,15 @@
 package rediserr
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -63,6 +67,42 @@ func Text(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", ": ")
 }
 
+// silence is the error of a server that did not answer in time.
+type silence struct {
+	addr  string
+	after time.Duration
+	dial  error // nil: it was connected to
+}
+
+func (s *silence) Error() string {
+	return fmt.Sprintf("%sno answer within %v", s.addr, s.after.Round(100*time.Millisecond))
+}
+func (s *silence) Unwrap() error { return s.dial }
+
+// Silent returns err, or if it says that the server at addr did not answer in time, which came after so long, an error that says this. The
+// client and the sockets say it in the words of a caller's own deadline.
+func Silent(err error, addr string, after time.Duration) error {
+	if socket := net.Error(nil); !errors.Is(err, context.DeadlineExceeded) && !(errors.As(err, &socket) && socket.Timeout()) {
+		return err
+	}
+	s := &silence{after: after}
+	if addr != "" { // else what goes before says it
+		s.addr = addr + ": "
+	}
+	if isDial(err) {
+		s.dial = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	return s
+}
+
+// IsSilent reports whether err is of Silent.
+func IsSilent(err error) bool { return errors.As(err, new(*silence)) }
+
+func isDial(err error) bool {
+	dial := (*net.OpError)(nil)
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
 // inScript is what servers add to an error that came out of a script: until Redis 6.2 before the error, since 7.0 behind.
 var inScript = regexp.MustCompile(`^Error running script .*@user_script: ?\d+: -?| script: [0-9a-f]{40}, on @\S+$`)
 
@@ -100,7 +140,7 @@ func Judge(err error) Verdict {
 	if errors.Is(err, rueidis.ErrNoSlot) {
 		return Verdict{Result: gate.Again, Message: err.Error()}
 	}
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+	if isDial(err) {
 		return Verdict{Result: gate.NotSent, Message: Text(err), Link: true}
 	}
 	// Anything else broke the connection after the command was handed to it; whether it was written is not

@@ -1,11 +1,14 @@
 package rediserr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -13,6 +16,22 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/scripts"
 )
+
+func TestASilentServerIsNoDeadlineOfTheCaller(t *testing.T) {
+	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("ask: %w", os.ErrDeadlineExceeded),
+		&net.OpError{Op: "raw-read", Net: "tcp", Err: os.ErrDeadlineExceeded}, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}} {
+		said := Silent(err, "a:1", 1498*time.Millisecond)
+		if said.Error() != "a:1: no answer within 1.5s" || errors.Is(said, context.DeadlineExceeded) || !IsSilent(said) {
+			t.Errorf("%v: %v", err, said)
+		}
+		if got, want := Judge(said).Result, Judge(err).Result; got != want {
+			t.Errorf("%v: judged %v, want %v", err, got, want)
+		}
+	}
+	if err := errors.New("reset"); Silent(err, "a:1", 0) != err || Silent(nil, "", 0) != nil {
+		t.Error("another error was changed")
+	}
+}
 
 // What the server says out of a script is judged as what a script answers, and told in the server's own message.
 func TestMessagesOutOfAScriptAreJudgedAsAnyOther(t *testing.T) {

@@ -133,11 +133,13 @@ func (s *Subscriber) run(ctx context.Context) {
 				continue
 			}
 		}
+		began := time.Now()
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
 			what := "wheellock: the connection for unlock messages broke"
 			if s.lasted == 0 {
 				what = "wheellock: unlock messages cannot be heard"
 			}
+			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), time.Since(began))
 			s.cfg.Outage.Failed(s, s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()

@@ -33,6 +33,21 @@ func (m *Map) Masters() []string {
 	return masters
 }
 
+// Unserved is how many hash slots are served by no node whose address is known.
+func (m *Map) Unserved() int {
+	var served [scripts.HashSlots]bool
+	left := len(served)
+	for _, r := range m.Ranges {
+		for slot := int(r.First); slot <= int(r.Last); slot++ {
+			if !served[slot] {
+				served[slot] = true
+				left--
+			}
+		}
+	}
+	return left
+}
+
 // Within returns the part of the map that is about the hash slots from first to last.
 func (m *Map) Within(first, last uint16) *Map {
 	part := &Map{}
@@ -85,8 +100,11 @@ func readMap(said rueidis.RedisResult, addr string) (*Map, error) {
 			m.Ranges = append(m.Ranges, r)
 		}
 	}
-	if len(m.Ranges) == 0 {
-		return nil, fmt.Errorf("CLUSTER SLOTS: %s knows of nobody who serves a hash slot", addr)
+	switch {
+	case len(ranges) == 0:
+		return nil, ErrUnserved
+	case len(m.Ranges) == 0:
+		return nil, fmt.Errorf("CLUSTER SLOTS: %s knows no address of a node that serves a hash slot: set cluster-announce-hostname or cluster-announce-ip there", addr)
 	}
 	return m, nil
 }
@@ -128,5 +146,6 @@ func reach(host, port, asked string) (string, bool) {
 	if host == "" {
 		host, _, _ = net.SplitHostPort(asked)
 	}
-	return net.JoinHostPort(host, port), host != "" && host != "?"
+	number, err := strconv.ParseUint(port, 10, 16)
+	return net.JoinHostPort(host, port), host != "" && host != "?" && err == nil && number > 0
 }

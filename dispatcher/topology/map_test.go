@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"testing"
@@ -70,6 +71,9 @@ func TestReadMap(t *testing.T) {
 		"{1, 2, {'a', 'x'}}":              {},
 		"{1, 2, {'a'}}":                   {},
 		"{1, 2, {'?', 7}}":                {},
+		"{1, 2, {'a', 0}}":                {},
+		"{1, 2, {'a', 65536}}":            {},
+		"{1, 2, {'a', -1}}":               {},
 		"{1, 2}":                          {},
 		"7":                               {},
 		"{-1, 2, {'a', 7}}":               {},
@@ -92,9 +96,27 @@ func TestReadMap(t *testing.T) {
 			t.Errorf("%s is read as %v, want %v", said, m.Ranges, ranges)
 		}
 	}
-	for _, said := range []string{"{}", "7", "false", "{7}", "{{1, 2, {'?', 7}}}", "redis.error_reply('ERR no')"} {
+	if _, err := read("{}"); !errors.Is(err, ErrUnserved) {
+		t.Errorf("no ranges: %v, want ErrUnserved", err)
+	}
+	for _, said := range []string{"7", "false", "{7}", "{{1, 2, {'?', 7}}}", "redis.error_reply('ERR no')"} {
 		if m, err := read(said); err == nil {
 			t.Errorf("%s is read as %v", said, m)
+		}
+	}
+}
+
+func TestUnserved(t *testing.T) {
+	for _, c := range []struct {
+		ranges []Range
+		want   int
+	}{
+		{nil, 16384},
+		{[]Range{{0, 16383, "a:1"}}, 0},
+		{[]Range{{0, 10, "a:1"}, {5, 20, "b:1"}, {16383, 16383, "a:1"}}, 16384 - 22},
+	} {
+		if got := (&Map{Ranges: c.ranges}).Unserved(); got != c.want {
+			t.Errorf("%v: %d hash slots are unserved, want %d", c.ranges, got, c.want)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (l *limited) tour(last func()) error {
 		if err := step(); err != nil {
 			return err
 		}
-		if l.lacks != "" && l.misses(l.lacks) {
+		if l.isRefused() {
 			return nil
 		}
 	}
@@ -99,8 +99,11 @@ func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error
 	first, second := theirs.LockAsync(ctx), theirs.LockAsync(ctx, engine.WithLease(time.Minute))
 	redistest.Await(l.T, "the waiters to listen, or to fail", func() bool {
 		_, err := first.Result()
-		return l.server.Subscriptions().Count() > 0 || !errors.Is(err, futures.ErrPending)
+		return l.server.Subscriptions().Count() > 0 || !errors.Is(err, futures.ErrPending) || l.isRefused()
 	})
+	if l.isRefused() { // they ask every PollCap
+		return nil
+	}
 	if err := held.Unlock(ctx); err != nil {
 		return fmt.Errorf("Unlock: %w", err)
 	}
@@ -160,7 +163,9 @@ func (l *limited) force(ctx context.Context, ours, theirs *engine.Mutex) error {
 // pool has a caller wait for a permit of another process.
 func (l *limited) pool(ctx context.Context, channel string, ours, theirs *engine.Semaphore) error {
 	waiter := theirs.AcquireAsync(ctx, 1)
-	l.awaitSubscriber(channel, waiter)
+	if l.awaitSubscriber(channel, waiter); l.isRefused() {
+		return nil
+	}
 	if err := ours.Release(ctx, 1); err != nil {
 		return fmt.Errorf("Release: %w", err)
 	}
@@ -197,7 +202,9 @@ func (l *limited) start(ctx context.Context, ours, theirs *engine.CountDownLatch
 		return fmt.Errorf("TrySetCount: %w", err)
 	}
 	waiter := theirs.WaitAsync(ctx)
-	l.awaitSubscriber("redisson_countdownlatch__channel__{app:start}", waiter)
+	if l.awaitSubscriber("redisson_countdownlatch__channel__{app:start}", waiter); l.isRefused() {
+		return nil
+	}
 	for range 2 {
 		if err := ours.CountDown(ctx); err != nil {
 			return fmt.Errorf("CountDown: %w", err)
@@ -215,16 +222,19 @@ func (l *limited) awaitSubscriber(channel string, waiter *futures.Future[struct{
 		_, err := waiter.Result()
 		listens := func(to string) bool { return strings.HasPrefix(to, channel) } // the channel, or an inbox beside it
 		there := l.server.Subscriptions()
-		return slices.ContainsFunc(there.Channels, listens) || slices.ContainsFunc(there.Shard, listens) || !errors.Is(err, futures.ErrPending)
+		return slices.ContainsFunc(there.Channels, listens) || slices.ContainsFunc(there.Shard, listens) || !errors.Is(err, futures.ErrPending) || l.isRefused()
 	})
 }
 
 // awaitNobody waits until nobody listens.
 func (l *limited) awaitNobody() {
 	redistest.Await(l.T, "nobody to listen", func() bool {
-		return l.server.Subscriptions().Count() == 0 || l.lacks != "" && l.misses(l.lacks)
+		return l.server.Subscriptions().Count() == 0 || l.isRefused()
 	})
 }
+
+// isRefused reports whether something was refused for want of the right that is lacking.
+func (l *limited) isRefused() bool { return l.lacks != "" && l.misses(l.lacks) }
 
 // refused lists what the server has refused the user: "+command", "~key" or "&channel". What Open asks
 // only to see whether it may is left out, and how the client introduces itself from Redis 7.2 on.

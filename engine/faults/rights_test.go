@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -112,26 +114,49 @@ func TestFaultMissingKeyPattern(t *testing.T) {
 	testkit.CheckQuiet(t, server, e, 0)
 }
 
-// A channel that the user may not hear is no matter as long as nobody waits; the first who does is told. One
-// that it may not publish on does not keep a lock from being given back.
+// Callers who may not hear any channel wait for every kind all the same, asking every PollCap. The log says it, and less and less often that it goes on.
 func TestFaultMissingChannelPattern(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	e := openLimited(t, limitedTo(server, "~*", "resetchannels", "+@all"))
-	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("free")))
-	outside := testkit.NewOutsider(t, server.Addr())
-	outside.Take("taken", time.Hour)
-	if _, err := e.Mutex("taken").Lock(testkit.Soon(t)); !errors.Is(err, engine.ErrRefused) {
-		t.Errorf("the first wait: %v, want ErrRefused", err)
-	} else {
-		testkit.Mentions(t, err, "NOPERM", "taken")
+	opts := limitedTo(server, "~*", "resetchannels", "+@all")
+	opts.PollCap = 300 * time.Millisecond
+	var log lockedBuffer
+	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	e, other := openLimited(t, opts), testkit.Connect(t, server.Addr())
+	for _, l := range [][2]engine.Locker{
+		{other.Mutex("mutex"), e.Mutex("mutex")}, {other.FencedMutex("fenced"), e.FencedMutex("fenced")}, {other.FairMutex("fair"), e.FairMutex("fair")},
+		{other.RWMutex("w").Writer(), e.RWMutex("w").Writer()}, {other.RWMutex("r").Writer(), e.RWMutex("r").Reader()}, {other.SimpleMutex("simple"), e.SimpleMutex("simple")},
+	} {
+		testkit.MustUnlock(t, testkit.MustLock(t, l[1]))
+		h := testkit.MustLock(t, l[0])
+		waits := l[1].LockAsync(testkit.Soon(t))
+		redistest.Await(t, "a waiter", func() bool { return e.Stats().Waiting == 1 })
+		testkit.MustUnlock(t, h)
+		mustGet(t, waits)
 	}
-	if _, err := e.Mutex("taken").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("TryLock: %v, want ErrHeld", err)
+	pool, permits, latch := e.Semaphore("pool"), e.PermitSemaphore("permits"), e.CountDownLatch("latch")
+	if err := errors.Join(testkit.ResultOf(pool.TrySetPermits(testkit.Soon(t), 1)), testkit.ResultOf(permits.TrySetPermits(testkit.Soon(t), 1)),
+		testkit.ResultOf(latch.TrySetCount(testkit.Soon(t), 1)), pool.Acquire(testkit.Soon(t), 1)); err != nil {
+		t.Fatal(err)
 	}
-	outside.Free("taken")
-	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("taken")))
-	testkit.CheckQuiet(t, server, e, 0)
+	h, err := permits.Acquire(testkit.Soon(t), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two, open := pool.AcquireAsync(testkit.Soon(t), 1), permits.AcquireAsync(testkit.Soon(t), 1), latch.WaitAsync(testkit.Soon(t))
+	redistest.Await(t, "three waiters", func() bool { return e.Stats().Waiting == 3 })
+	if err := errors.Join(other.Semaphore("pool").Release(testkit.Soon(t), 1), h.Unlock(testkit.Soon(t)), other.CountDownLatch("latch").CountDown(testkit.Soon(t))); err != nil {
+		t.Fatal(err)
+	}
+	mustGet(t, two)
+	for what, f := range map[string]*futures.Future[struct{}]{"semaphore": one, "latch": open} {
+		if _, err := f.Wait(testkit.Soon(t)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := strings.Count(log.String(), "may not listen for unlock messages"); n < 1 || n > 4 { // once, then after 1 s, 5 s, 21 s
+		t.Errorf("the log says %d times that channels may not be heard", n)
+	}
 }
 
 func TestFaultRightsRevokedWhileRunning(t *testing.T) {

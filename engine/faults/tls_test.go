@@ -1,10 +1,14 @@
 package faults_test
 
 import (
+	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"testing"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -142,4 +146,72 @@ func TestFaultTLSOpenSaysWhatToDo(t *testing.T) {
 		mustNotOpen(t, testkit.OptionsFor(addr), engine.ErrRefused, addr, "TLS")
 	})
 	redistest.Await(t, "no connection to be left", func() bool { return server.ClientCount("normal") == 0 })
+}
+
+// A function of the TLS configuration that never returns delays Close no more than a server that never answers, and Open not at all.
+func TestFaultTLSNobodyWaitsForAFunctionThatHangs(t *testing.T) {
+	t.Parallel()
+	ca := testkit.NewAuthority(t)
+	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
+	server, addr := ca.Serve(cert, "--tls-auth-clients", "yes")
+	for what, hang := range map[string]func(c *tls.Config, hangs func()){
+		"GetClientCertificate": func(c *tls.Config, hangs func()) {
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				hangs()
+				return &cert, nil
+			}
+		},
+		"VerifyConnection": func(c *tls.Config, hangs func()) {
+			c.VerifyConnection = func(tls.ConnectionState) error {
+				hangs()
+				return nil
+			}
+		},
+		"VerifyPeerCertificate": func(c *tls.Config, hangs func()) {
+			c.VerifyPeerCertificate = func([][]byte, [][]*x509.Certificate) error {
+				hangs()
+				return nil
+			}
+		},
+	} {
+		over, hung := make(chan struct{}), make(chan struct{}, 100)
+		defer close(over)
+		var hangsFrom atomic.Int32 // the call
+		opts := rediss(t, addr, func(c *tls.Config) {
+			c.RootCAs, c.Certificates = ca.Pool(), []tls.Certificate{cert}
+			hang(c, func() {
+				if hangsFrom.Dec() < 0 {
+					hung <- struct{}{}
+					<-over
+				}
+			})
+		})
+		for dials := range int32(2) {
+			hangsFrom.Store(dials)
+			ctx, stop := context.WithTimeout(t.Context(), time.Second/2)
+			e, err := engine.Open(ctx, opts)
+			stop()
+			if err == nil { // it dials once
+				e.Close()
+			} else if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, engine.ErrUnavailable) {
+				t.Errorf("%s: Open = %v, want the deadline", what, err)
+			}
+		}
+		hangsFrom.Store(1000)
+		e, err := engine.Open(testkit.Soon(t), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.MustLock(t, e.Mutex(what))
+		hangsFrom.Store(0)
+		server.KillClients("normal")
+		e.Mutex("another").LockAsync(t.Context())
+		testkit.Receive(t, "a handshake", hung)
+		closed := make(chan struct{})
+		go func() {
+			e.Close()
+			close(closed)
+		}()
+		testkit.Receive(t, "the end of Close: "+what, closed)
+	}
 }

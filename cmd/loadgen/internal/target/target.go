@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
+	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
@@ -157,7 +158,8 @@ func (t *Target) connect(ctx context.Context) error {
 	if r.ConnWriteTimeout == 0 {
 		r.ConnWriteTimeout = 5 * time.Second
 	}
-	if t.client, err = rueidis.NewClient(r); err != nil {
+	t.client, _, err = topology.Reach(ctx, r, func(_ context.Context, o rueidis.ClientOption) (rueidis.Client, error) { return rueidis.NewClient(o) })
+	if err != nil {
 		return fmt.Errorf("connecting to %s: %w", t.Place, err)
 	}
 	info, err := t.client.Do(ctx, t.client.B().Info().Section("server").Build()).ToString()

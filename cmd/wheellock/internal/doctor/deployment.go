@@ -29,9 +29,9 @@ type deployment struct {
 
 // connect finds the servers. Its findings say why it did not.
 func (d *deployment) connect() []Finding {
-	client, err := dial(d.opts.Redis)
+	client, served, err := topology.Reach(d.ctx, d.opts.Redis, func(_ context.Context, o rueidis.ClientOption) (rueidis.Client, error) { return dial(o) })
 	if err == nil {
-		d.client = client
+		d.client, d.served = client, served
 		ctx, stop := context.WithTimeout(d.ctx, askTime)
 		defer stop()
 		if masters, is := topology.AtSentinel(ctx, client); is {
@@ -88,9 +88,6 @@ func (d *deployment) find() error {
 	var replicas []string
 	switch d.client.Mode() {
 	case rueidis.ClientModeCluster:
-		if err := d.askMap(); err != nil {
-			return err
-		}
 		masters := d.served.Masters()
 		for addr := range d.client.Nodes() {
 			if !slices.Contains(masters, addr) {
@@ -107,18 +104,6 @@ func (d *deployment) find() error {
 		return d.add([]string{topology.MasterOf(d.client)}, replicas)
 	}
 	return d.add(d.opts.Redis.InitAddress[:1], nil)
-}
-
-// askMap asks the nodes of a cluster, one after the other, which node serves which hash slot.
-func (d *deployment) askMap() (err error) {
-	ctx, stop := context.WithTimeout(d.ctx, askTime)
-	defer stop()
-	for addr, client := range d.client.Nodes() {
-		if d.served, err = topology.Ask(ctx, client, addr); err == nil {
-			break
-		}
-	}
-	return err
 }
 
 // replicasBy are the addresses of the replicas that a sentinel knows; none if it does not answer, which the check of the sentinels

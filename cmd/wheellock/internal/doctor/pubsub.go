@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/topology"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -26,9 +27,15 @@ func pubsub(n *node) []Finding {
 	}
 	inbox := scripts.Inbox(scripts.LockChannel(name), "00000000-0000-8000-8000-000000000000")
 	heard, stop, err := n.listen(publish, scripts.LockChannel(name), inbox)
-	if err != nil && n.prefix != "" && strings.HasPrefix(err.Error(), "NOPERM") {
-		return n.refused(err)
-	} else if err != nil {
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), "NOPERM") && !rediserr.MayNotRun(err):
+		advice := n.patterns()
+		if n.prefix == "" {
+			advice = "grant the channel patterns of SECURITY.md; if this user may use other names than doctor's, say by --prefix with what they begin"
+		}
+		return found(Warning, "this user may not listen to the channels of a lock: "+err.Error(),
+			"Callers that wait are not woken by a release: they ask every Options.PollCap (2 s).", advice)
+	case err != nil:
 		n.failed("subscribing", err)
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/topology"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // master is a connection to one server.
@@ -27,14 +28,20 @@ func (r *redis) findMasters(ctx context.Context) error {
 		return nil
 	}
 	known, err := r.askMasters(ctx)
-	if err == nil && !known {
-		if fresh, unmade := rueidis.NewClient(r.options); unmade == nil {
+	if !known && (err == nil || errors.Is(err, topology.ErrUnserved)) {
+		if fresh, unmade := reach(ctx, r.options); unmade == nil {
 			r.Close()
 			r.Client = fresh
 			_, err = r.askMasters(ctx)
 		}
 	}
 	return unavailable(err)
+}
+
+// reach makes a client.
+func reach(ctx context.Context, o rueidis.ClientOption) (rueidis.Client, error) {
+	client, _, err := topology.Reach(ctx, o, func(_ context.Context, o rueidis.ClientOption) (rueidis.Client, error) { return rueidis.NewClient(o) })
+	return client, err
 }
 
 // askMasters does so with the present client, which may not know all of them.
@@ -61,9 +68,9 @@ func (r *redis) askMasters(ctx context.Context) (known bool, err error) {
 		err = cmp.Or(err, a.err)
 	}
 	if served == nil {
-		return false, err
+		return false, cmp.Or(err, topology.ErrUnserved)
 	}
-	known = true
+	known, r.unserved = true, served.Unserved()
 	for _, addr := range served.Masters() {
 		switch node := nodes[addr]; {
 		case node == nil:
@@ -90,6 +97,9 @@ func (r *redis) notAll(ctx context.Context) error {
 		return unavailable(err)
 	}
 	var all error
+	if r.unserved > 0 {
+		all = fmt.Errorf("no node whose address is known serves %d of the %d hash slots", r.unserved, scripts.HashSlots)
+	}
 	for _, addr := range slices.Sorted(maps.Keys(r.unasked)) {
 		err := fmt.Errorf("could not ask the master at %s: %w", addr, r.unasked[addr])
 		if all != nil {

@@ -23,12 +23,13 @@ import (
 // redis is a connection for commands that only look: it needs no right but to read.
 type redis struct {
 	rueidis.Client
-	options rueidis.ClientOption
-	place   string           // for people, without secrets
-	masters []master         // the server, or the masters of a cluster, as far as they answer
-	unasked map[string]error // why others do not, by their addresses
-	unread  int              // keys that this user may not read
-	simple  bool             // every string is taken for a simple lock
+	options  rueidis.ClientOption
+	place    string           // for people, without secrets
+	masters  []master         // the server, or the masters of a cluster, as far as they answer
+	unasked  map[string]error // why others do not, by their addresses
+	unread   int              // keys that this user may not read
+	unserved int              // hash slots of a cluster that cannot be looked at
+	simple   bool             // every string is taken for a simple lock
 }
 
 // kind is the flag --kind.
@@ -75,7 +76,7 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	dialled := make(chan error, 1)
 	go func() {
 		var err error
-		r.Client, err = rueidis.NewClient(c)
+		r.Client, err = reach(ctx, c)
 		dialled <- err
 	}()
 	select {
