@@ -41,7 +41,7 @@ func (w *world) check() {
 			p.checkKey(name)
 		}
 	}
-	if !reflect.DeepEqual(&noContest, &contest{rivals: &noRivals}) || !reflect.DeepEqual(&noRivals, &pristine) { // which all machines share
+	if !reflect.DeepEqual(&noContest, &contest{rivals: &pristine}) { // which all machines share
 		w.broken(fmt.Sprintf("nobody is %+v %+v", noContest, noRivals))
 	}
 }
@@ -121,8 +121,7 @@ func (p *process) checkMachine(c *Entry) {
 	if m.Waiting() > 0 && m.lease.holds.first == nil && !inFlight && m.NextAlarm() == Never {
 		p.world.broken(fmt.Sprintf("%s: somebody waits and nothing will ever happen", p.uuid))
 	}
-	var n, tries int32
-	owned := make(map[uint64]bool)
+	var n, owned, tries int32
 	var last *Waiter
 	for w := m.contest.queue.head; w != nil; w = w.next {
 		if w.prev != last || !w.queued || w.By.(*caller).answered {
@@ -133,14 +132,21 @@ func (p *process) checkMachine(c *Entry) {
 			if m.lease.holdOf(w.Owner) != nil {
 				p.world.broken(fmt.Sprintf("%v waits although its owner holds", w.By))
 			}
-			owned[w.Owner] = true
+			owned++
 		}
 		if w.Try {
 			tries++
 		}
 		last = w
 	}
-	if m.contest.queue.tail != last || n != m.contest.queue.n || len(owned) != len(m.contest.queue.owners) || tries != m.contest.queue.tries {
+	for _, first := range m.contest.queue.owners {
+		for w := first; w != nil && owned >= 0; w = w.after {
+			if owned--; w.after == first {
+				break
+			}
+		}
+	}
+	if m.contest.queue.tail != last || n != m.contest.queue.n || owned != 0 || tries != m.contest.queue.tries {
 		p.world.broken(fmt.Sprintf("%s: the queue has %d waiters and counts %d", p.uuid, n, m.contest.queue.n))
 	}
 	some := m.contest.queue.head != nil || m.contest.acks.ack != nil || m.contest.queue.fair != nil || m.contest.rivals != &noRivals || m.lease.phase == asked
