@@ -69,7 +69,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 	d := random(b, 2)
 	for range 1500 {
 		command := as(d.command(), undeclared)
-		if strings.Contains(command[1], scripts.ReleaseRead.Text) {
+		if strings.Contains(command[1], scripts.ReleaseRead.Text) || strings.Contains(command[1], scripts.ReleaseReadFromLine.Text) {
 			n, _ := strconv.Atoi(command[2])
 			command[3+n+1] = "1" // as the option has it
 		}
@@ -150,10 +150,10 @@ func TestNumbersAreExactOrRefused(t *testing.T) {
 		b = b.fresh(t)
 		b.must("SET", one, "9007199254740993")
 		b.want(change(scripts.DrainPermits, 0), refused, "drain")
-		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 100, 1, "2x1,", 0, nobody), refused, "take")
+		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 100, 1, "2x1,", 0, 0, nobody), refused, "take")
 		b.want(change(scripts.CountDown, 1), refused, "count down")
 		b.must("ZADD", permitKeys[1], "4000000000000", idOf(1))
-		b.want(b.eval(scripts.PermitFree, permitKeys, "PUBLISH", 0, engineBytes, 101, 1, 1, "", nobody), refused, "permit_free")
+		b.want(b.eval(scripts.PermitFree, permitKeys, "PUBLISH", 0, engineBytes, 101, "1,1,0;", "", nobody), refused, "permit_free")
 		b.want(b.must("GET", one), "9007199254740993", "the number")
 		b.want(change(scripts.DeleteCount, 0), "1", "delete")
 		b.want(b.must("EXISTS", one), "0", "EXISTS")
