@@ -252,12 +252,6 @@ var bugs = []Bug{
 	{"a repeated take that is granted to all callers, whatever Redis has of theirs", []edit{
 		{"dispatcher/gate/permits.go", "served := scripts.Reply(i) < c.Reply\n", "served := c.Reply > 0\n"},
 	}},
-	{"permits of one of several callers that nobody gives back", []edit{
-		{"dispatcher/gate/permits.go", "if !served || late || !s.grantPermits(now, p, c.Sent) {", "if !s.grantPermits(now, p, c.Sent) && len(s.permits.asked) == 1 {"},
-	}},
-	{"an engine that is called anew by the questions of others", []edit{
-		{"scripts/called.lua", "	elseif turn.mine then\n		stands", "	elseif false then\n		stands"},
-	}},
 	{"a call to the line that the answer to a release ends", []edit{
 		{"dispatcher/gate/sequenceranswers.go", "s.again = s.again || s.contest.queue.head != nil && s.place", "s.again = s.contest.queue.head != nil && s.place"},
 	}},
