@@ -94,6 +94,8 @@ type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
 	kind kindIndex     // of what was asked for
+
+	absent bool // no permits are there, free or held
 }
 
 // Error names the lock and the time that its lease has left.
@@ -109,6 +111,8 @@ func (h *HeldError) words() string {
 	switch {
 	case h.kind == latchIndex:
 		return "it is not open"
+	case h.absent:
+		return "it was never given any permits, or Redis has lost them"
 	case h.kind == semaphoreIndex, h.kind == permitsIndex && h.TTL < 0:
 		return "too few permits are free"
 	case h.kind == permitsIndex:
@@ -155,7 +159,9 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 	return &unmet{why, last, described(last, words), o.wait}
 }
 
-func (o *operation) held(out gate.Outcome) *HeldError { return &HeldError{o.name, out.TTL, o.kind} }
+func (o *operation) held(out gate.Outcome) *HeldError {
+	return &HeldError{o.name, out.TTL, o.kind, out.Absent}
+}
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.
 func (h *handle) unmetAfter(why, last error, wait time.Duration) error {

@@ -32,13 +32,13 @@ const maxPermits = 1000
 
 // Acquire waits until it has n permits, from 1 to 1,000, all at once in one Hold. Waiters of this process are served in
 // the order of arrival. Permits cannot be re-entered: [WithOwner] is [ErrInvalid]. Leases, cancellation and errors are
-// as with [Mutex.Lock].
+// as with [Mutex.Lock]. The turns of processes, also of callers that want several permits, are as with [Semaphore.Acquire].
 func (p *PermitSemaphore) Acquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
 	return p.take(ctx, "acquire", int64(n), false, opts)
 }
 
-// TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
-// Is [ErrHeld]; the TTL of its [HeldError] says when the next permit ends if nobody renews it. If ctx has no deadline,
+// TryAcquire asks once and does not wait. If fewer than n permits are free, callers of this process wait, or it is the
+// turn of another process, the error Is [ErrHeld]; the TTL of its [HeldError] says when the next permit ends if nobody renews it. If ctx has no deadline,
 // it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as with
 // [Mutex.TryLock].
 func (p *PermitSemaphore) TryAcquire(ctx context.Context, n int, opts ...LockOption) (*Hold, error) {
@@ -88,7 +88,7 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 		all = append(all, raw...)
 		ch.Numbers[i] = scripts.PermitNumber(p.e.uuid, raw)
 	}
-	ch.Args = gate.PermitFreeArgs{N: int64(len(ids)), IDs: scripts.PermitIDs(all)}.Args()
+	ch.Args = gate.PermitFreeArgs{IDs: scripts.PermitIDs(all)}.Args()
 	_, err := t.change(ctx, ch)
 	return err
 }

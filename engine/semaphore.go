@@ -32,13 +32,21 @@ func (e *Engine) Semaphore(name string) *Semaphore {
 // if a later one wants fewer permits. With n = 0 it returns nil without asking Redis. [WithWait] bounds the wait.
 // [WithLease] and [WithOwner] are [ErrInvalid], because permits of a Semaphore have neither. Waiting, cancellation and
 // errors are as with [Mutex.Lock]; while too few permits are free, the error of a wait that ends Is [ErrHeld].
+//
+// Processes have their turns in the order of a line. If too few permits are free for a caller that wants several when it
+// is its turn, no other process takes any for a quarter of a second. If that was not enough, its turn is over, and for
+// four times as long the others pass it; each time its turn lasts twice as long, up to five seconds. So it gets its
+// permits beside processes that keep theirs for less than five seconds: at its turn if they keep them for less than a
+// quarter of a second, else after about twelve times as long as they keep them. A caller that wants more permits than
+// there are costs the others a fifth of their time at most. Clients of Redisson know no turns and take what they find:
+// beside them a caller that wants several may wait without bound.
 func (s *Semaphore) Acquire(ctx context.Context, n int64, opts ...LockOption) error {
 	_, err := s.take(ctx, "acquire", n, false, opts)
 	return err
 }
 
-// TryAcquire asks once and does not wait. If fewer than n permits are free, or callers of this process wait, the error
-// Is [ErrHeld], and its [HeldError] has a negative TTL, because nobody knows when permits come back. If ctx has no
+// TryAcquire asks once and does not wait. If fewer than n permits are free, callers of this process wait, or it is the
+// turn of another process, the error Is [ErrHeld], and its [HeldError] has a negative TTL, because nobody knows when permits come back. If ctx has no
 // deadline, it waits for the answer for [Options].AnswerTimeout and then fails with [ErrUncertain]. Other errors are as
 // with [Mutex.TryLock].
 func (s *Semaphore) TryAcquire(ctx context.Context, n int64, opts ...LockOption) error {

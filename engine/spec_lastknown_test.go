@@ -67,7 +67,9 @@ func waitables() map[string]waitable {
 		"FairMutex": lockable(fair, fair), "Reader": lockable(reader, writer), "Writer": lockable(writer, reader),
 		"Multi": lockable(multi, mutex), "Quorum": lockable(quorum, mutex),
 		"Semaphore": {
-			take: func(b *bubble, e *engine.Engine) {},
+			take: func(b *bubble, e *engine.Engine) {
+				b.wantNil("TrySetPermits", testkit.ResultOf(e.Semaphore("stock:7").TrySetPermits(b.Context(), 0)))
+			},
 			wait: func(e *engine.Engine, ctx context.Context, opts ...engine.LockOption) error {
 				return e.Semaphore("stock:7").Acquire(ctx, 1, opts...)
 			},

@@ -1,9 +1,9 @@
 -- called.lua: the line of a semaphore. It is put behind line.lua in the scripts of semaphores and permits.
 --
--- Permits have no owner, so a release cannot give them to a waiting engine. Instead it calls the first place that wants no more than are
--- free: that engine is told to ask, and no other engine takes permits for CALL. A place is "<uuid>:<wanted permits> WOKEN". The called
--- place is the first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is
--- free. SINCE has the time at which an engine last found permits without being called: some client frees them and calls nobody.
+-- Permits have no owner, so a release cannot give them to a waiting engine. Instead it calls the first place: that engine is told to ask, and
+-- no other engine takes permits for CALL. If they are too few for it, it asks again and again for as long as it collects, and each of its
+-- questions is a new call; then it has no place for a while. A place is "<uuid>:<wanted permits> WOKEN". The called place is the
+-- first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is free. SINCE has the time at which an engine last found permits without being called: some client frees them and calls nobody.
 local CALL = 200 -- ms
 local OTHERS = 5000 -- ms for which that client is expected to free more
 
@@ -18,22 +18,30 @@ local function called(line, now)
 	call('ZREM', line, place[1]) -- unchecked: then it goes later
 end
 
--- summon calls the first place that wants at most free permits and has a living engine, unless a place is called already. If it calls none
--- and the first place has changed (it was led), it tells the new first place.
+-- forHowMany returns how many permits a place is for, and the inbox of its engine. nil: the place is of a lock that had the name before.
+local function forHowMany(place, channel)
+	local owner, _, inbox = read(place, channel)
+	return tonumber(string.match(owner or '', '%d+$') or ''), inbox
+end
+
+-- summon calls the first place that has a living engine. If a place is called already, it is told when what it collects is enough. If summon
+-- calls none and the first place has changed (it was led), it tells the new first place.
 local function summon(line, led, how, channel, free, now)
-	if called(line, now) then return end
-	local at = 0
+	local place, at = called(line, now), 0
+	if place then
+		local wants, inbox = forHowMany(place, channel)
+		if wants and wants > 1 and wants <= free then publish(how, inbox, FREE) end
+		return
+	end
 	for _ = 1, free > 0 and DEAD or 0 do
-		local place = call('ZRANGE', line, at, at)[1] -- an error has none
+		place = call('ZRANGE', line, at, at)[1] -- an error has none
 		if not place then break end
-		local owner, _, inbox = read(place, channel)
-		local wants = tonumber(string.match(owner or '', '%d+$') or '') -- nil: the place is of a lock that had the name before
-		local enough = wants and wants <= free
-		if enough and publish(how, inbox, FREE) ~= 0 then
+		local wants, inbox = forHowMany(place, channel)
+		if wants and publish(how, inbox, FREE) ~= 0 then
 			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: without it the first engine that asks takes them
 			return
 		end
-		if not enough or call('ZREM', line, place) ~= 1 then at = at + 1 end
+		if not wants or call('ZREM', line, place) ~= 1 then at = at + 1 end
 	end
 	local leads = first(line) -- after the dead have gone
 	if leads ~= led then tell(line, leads, how, channel, PAUSE) end
@@ -60,8 +68,8 @@ local function quit(turn, how, channel, free)
 	if first(turn.line) then summon(turn.line, turn.leads, how, channel, free, turn.now) end
 end
 
--- served does the same for an engine that has taken permits, and notes in SINCE if it was not called.
-local function served(turn, how, channel, free)
+-- tookTurn does the same for an engine that has taken permits, and notes in SINCE if it was not called.
+local function tookTurn(turn, how, channel, free)
 	if not turn.leads then return end
 	if not turn.mine then
 		call('ZADD', turn.line, string.format('%.0f', turn.now + BEHIND), SINCE) -- unchecked: SINCE is a hint
@@ -69,15 +77,17 @@ local function served(turn, how, channel, free)
 	quit(turn, how, channel, free)
 end
 
--- queue keeps the engine's place, or makes one, for the wanted permits. It answers as stand does, plus 4 * STANDING if the place is the
--- first.
-local function queue(turn, engine, wants)
+-- queue keeps the engine's place, or makes one, for the wanted permits, of which too few are free. It answers as stand does, plus 4 * STANDING
+-- if the place is the first, and 8 * STANDING if it stays called. One that is called and does not collect has no place any more.
+local function queue(turn, engine, wants, free, collects)
 	local line, place, wanted = turn.line, turn.place, engine .. ':' .. wants .. ' ' .. WOKEN
 	local stands, k = turn.leads and call('ZSCORE', line, place), 1
-	if turn.mine and place == wanted then
-		call('ZADD', line, 'XX', '0', place) -- unchecked: then it loses its place later
+	if turn.mine and place == wanted and (collects or free <= 0) then
+		call('ZADD', line, 'XX', free > 0 and string.format('%.0f', -turn.now) or '0', place) -- unchecked: then it loses its place later
+		if free > 0 then k = 9 end
 	elseif turn.mine then
 		stands = call('ZREM', line, place) ~= 1
+		if free > 0 and not collects then return 0 end
 	elseif place ~= wanted then -- the number has changed: the place keeps its position. An unanswered call may have changed it already
 		if type(stands) == 'string' then
 			if call('ZREM', line, place) ~= 1 or call('ZADD', line, stands, wanted) ~= 1 then return 0 end

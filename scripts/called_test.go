@@ -26,6 +26,8 @@ type queueing struct {
 	*box
 	expire bool // its permits expire
 	calls  *int // so many were made
+
+	collects int // 1: who asks collects
 }
 
 // onBothKinds runs a test on both servers, for permits that expire and for those that do not.
@@ -34,7 +36,7 @@ func onBothKinds(t *testing.T, test func(t *testing.T, fresh func(t *testing.T, 
 		for name, expire := range map[string]bool{"permits": false, "permits that expire": true} {
 			t.Run(name, func(t *testing.T) {
 				test(t, func(t *testing.T, free int) *queueing {
-					q := &queueing{b.fresh(t), expire, new(int)}
+					q := &queueing{b.fresh(t), expire, new(int), 0}
 					q.must("SET", one, strconv.Itoa(free))
 					return q
 				})
@@ -57,14 +59,14 @@ func (q *queueing) asksBy(engine string, number, again, n, place int) scripts.Re
 	if q.expire {
 		keys := []string{one, permitKeys[1], receipt, permitLine}
 		return scripts.Reply(number64(q.box, q.eval(frozen(scripts.PermitTake), keys,
-			"PUBLISH", 0, scripts.PermitBytes(engine), engine, 100*number, again, n, hour, place, semaphoreChannel)))
+			"PUBLISH", 0, scripts.PermitBytes(engine), engine, 100*number, again, leased(n), place, q.collects, semaphoreChannel)))
 	}
 	callers := ""
 	if n > 0 {
 		callers = fmt.Sprint(n, "x1,")
 	}
 	return scripts.Reply(number64(q.box, q.eval(frozen(scripts.Take), []string{one, receipt, permitLine},
-		"PUBLISH", 0, engine, number, again, callers, place, semaphoreChannel)))
+		"PUBLISH", 0, engine, number, again, callers, place, q.collects, semaphoreChannel)))
 }
 
 // takes is asks of an engine that is to get them.
@@ -183,10 +185,11 @@ func TestPlacesOfPermits(t *testing.T) {
 			heard := q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1), "2", permitPlace(bob, 3))
 			q.wasCalled(ann, 1, 0)
+			q.collects = 1
 			q.isRefused(ann, 2, 1, scripts.Place{Stands: true, New: true})
 			q.stand("b3 a2")
 			q.isCalled(ann, 2, -1)
-			q.want(heard(), "1", "the inbox of the first")
+			q.want(heard(), "0", "the inbox of the first")
 		})
 		t.Run("else it is changed where it stands, also when the answer to that was lost", func(t *testing.T) {
 			q := fresh(t, 0)
@@ -208,6 +211,7 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.stand("")
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 3))
 			q.wasCalled(ann, 1, 0)
+			q.collects = 1
 			q.isRefused(ann, 3, 3, scripts.Place{Stands: true, New: true, Leads: true})
 			q.stand("a3")
 			q.must("ZADD", permitLine, "2", permitPlace(bob, 1))
@@ -219,11 +223,11 @@ func TestPlacesOfPermits(t *testing.T) {
 		t.Run("without a line nobody stands", func(t *testing.T) {
 			q := fresh(t, 0)
 			q.must("ZADD", permitLine, "1", permitPlace(bob, 1)) // another's
-			keys, args := []string{one, poolKeys[1], one}, []any{"PUBLISH", 0, ann, 7, 0, "1x1,", 1, semaphoreChannel}
+			keys, args := []string{one, poolKeys[1], one}, []any{"PUBLISH", 0, ann, 7, 0, "1x1,", 1, 0, semaphoreChannel}
 			script, free := scripts.Take, scripts.Give
 			if q.expire {
 				script, free = scripts.PermitTake, scripts.PermitAdd
-				keys, args = []string{one, permitKeys[1], poolKeys[1], one}, []any{"PUBLISH", 0, engineBytes, ann, 7, 0, 1, hour, 1, semaphoreChannel}
+				keys, args = []string{one, permitKeys[1], poolKeys[1], one}, []any{"PUBLISH", 0, engineBytes, ann, 7, 0, leased(1), 1, 0, semaphoreChannel}
 			}
 			if reply := scripts.Reply(number(t, q.eval(frozen(script), keys, args...))); reply > 0 || reply.Place().Stands {
 				t.Errorf("it is answered %d", reply)
@@ -306,19 +310,44 @@ func TestCalls(t *testing.T) {
 			q.takes(ann, 1, 1)
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 		})
-		t.Run("who wants more than are free is passed over, and stays", func(t *testing.T) {
+		t.Run("who wants more than are free is called, and collects them: nobody else takes any", func(t *testing.T) {
 			q := fresh(t, 0)
 			first, second := q.hears(ann), q.hears(bob)
 			q.asks(ann, 3, 3)
 			q.asks(bob, 1, 1)
-			q.gives(2)
-			q.want(first()+"/"+second(), "/0", "the inboxes")
-			q.stand("b1 a3")
-			q.takes(bob, 1, 1)
-			q.want(first(), "1", "the inbox of the first, when it is the first again")
-			q.gives(2)
-			q.want(first(), "0", "the inbox of the first, when they are enough")
+			q.gives(1)
+			q.want(first()+"/"+second(), "0/", "the inboxes")
+			q.wasCalled(ann, 3, callTime-1)
+			q.collects = 1
+			q.isRefused(ann, 3, 3, scripts.Place{Stands: true, Leads: true, Called: true})
+			q.isCalled(ann, 3, 0)
+			q.isRefused(bob, 1, 1, scripts.Place{Stands: true})
+			q.isRefused(cid, 1, 0, scripts.Place{})
+			q.gives(1)
+			q.want(first()+"/"+second(), "/", "the inboxes, while they are too few")
+			q.gives(1)
+			q.want(first()+"/"+second(), "0/", "the inboxes, when they are enough")
 			q.takes(ann, 3, 3)
+			q.stand("b1")
+		})
+		t.Run("who collects no longer has no place, and the next is called", func(t *testing.T) {
+			q := fresh(t, 0)
+			heard := q.hears(bob)
+			q.hears(ann)
+			q.asks(ann, 3, 3)
+			q.asks(bob, 3, 3)
+			q.gives(1)
+			q.isRefused(ann, 3, 3, scripts.Place{})
+			q.want(heard(), "0", "the inbox")
+			q.stand("b3")
+		})
+		t.Run("without permits nobody collects", func(t *testing.T) {
+			q := fresh(t, 0)
+			q.hears(ann)
+			q.collects = 1
+			q.asks(ann, 3, 3)
+			q.isRefused(ann, 3, 3, scripts.Place{Stands: true, Leads: true})
+			q.isCalled(ann, 3, -1)
 		})
 		t.Run("what stands there and is no place is passed over", func(t *testing.T) {
 			q := fresh(t, 0)
@@ -338,16 +367,7 @@ func TestCalls(t *testing.T) {
 			q.asks(cid, 1, 1)
 			q.gives(1)
 			q.want(heard(), "0", "the inbox")
-			q.stand("c1 d2") // who wants more was not asked whether it lives
-		})
-		t.Run("who is the first when the dead have gone is told so", func(t *testing.T) {
-			q := fresh(t, 0)
-			q.asks(bob, 1, 1)
-			heard := q.hears(ann)
-			q.asks(ann, 3, 3)
-			q.gives(1)
-			q.want(heard(), "1", "the inbox")
-			q.stand("a3")
+			q.stand("c1")
 		})
 		t.Run("only the dead stand", func(t *testing.T) {
 			q := fresh(t, 0)
@@ -370,13 +390,13 @@ func TestCalls(t *testing.T) {
 			q.isCalled(bob, 1, 0)
 			q.takes(bob, 1, 1)
 		})
-		t.Run("if it leaves too few the next is told that it is the first", func(t *testing.T) {
+		t.Run("if it leaves none the next is told that it is the first", func(t *testing.T) {
 			q := fresh(t, 0)
 			q.hears(ann)
 			second := q.hears(bob)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 2, 2)
-			q.gives(2)
+			q.gives(1)
 			q.takes(ann, 1, 1)
 			q.want(second(), "1", "the inbox")
 			q.isCalled(bob, 2, -1)
@@ -451,14 +471,14 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(heard(), "1", "the inbox")
 			q.stand("c1")
 		})
-		t.Run("the next is dead, and too few are left for the one behind it, who is told", func(t *testing.T) {
+		t.Run("the next is dead, and the one behind it is called, to collect", func(t *testing.T) {
 			q := fresh(t, 1)
 			heard := q.hears(cid)
 			q.asks(ann, 2, 2)
 			q.must("ZADD", permitLine, "2", permitPlace(bob, 1))
 			q.asks(cid, 2, 2)
 			q.isRefused(ann, 0, 2, scripts.Place{})
-			q.want(heard(), "1", "the inbox")
+			q.want(heard(), "0", "the inbox")
 			q.stand("c2")
 		})
 		t.Run("twice, or without a place", func(t *testing.T) {
@@ -574,26 +594,26 @@ func TestWhateverFreesPermitsCalls(t *testing.T) {
 			calls  bool
 		}{
 			{"add_permits", scripts.AddPermits, counted(1), poolKeys, []any{"PUBLISH", 0, 7, 1, semaphoreChannel}, true},
-			{"add_permits, fewer than it wants", scripts.AddPermits, counted(0), poolKeys, []any{"PUBLISH", 0, 7, 1, semaphoreChannel}, false},
-			{"add_permits of less than none", scripts.AddPermits, counted(3), poolKeys, []any{"PUBLISH", 0, 7, -2, semaphoreChannel}, false},
+			{"add_permits, fewer than it wants", scripts.AddPermits, counted(0), poolKeys, []any{"PUBLISH", 0, 7, 1, semaphoreChannel}, true},
+			{"add_permits of less than none", scripts.AddPermits, counted(2), poolKeys, []any{"PUBLISH", 0, 7, -2, semaphoreChannel}, false},
 			{"set_permits", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, 2, semaphoreChannel}, true},
 			{"set_permits for a minute", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, "2,60000", semaphoreChannel}, true},
-			{"set_permits, fewer than it wants", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, 1, semaphoreChannel}, false},
+			{"set_permits of none", scripts.SetPermits, nil, poolKeys, []any{"PUBLISH", 0, 7, 0, semaphoreChannel}, false},
 			{"set_permits of what is there", scripts.SetPermits, counted(5), poolKeys, []any{"PUBLISH", 0, 7, 2, semaphoreChannel}, false},
 			{"permit_add", scripts.PermitAdd, counted(1), poolKeys, []any{"PUBLISH", 0, 7, 1, semaphoreChannel}, true},
 			{"permit_set", scripts.PermitSet, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 4, semaphoreChannel}, true},
-			{"permit_set, of which most are held", scripts.PermitSet, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 3, semaphoreChannel}, false},
-			{"permit_free", scripts.PermitFree, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 1, "", semaphoreChannel}, true},
-			{"permit_free by ids", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1) + idOf(2), semaphoreChannel}, true},
-			{"permit_free, fewer than it wants", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 1, "", semaphoreChannel}, false},
-			{"permit_free of what is not held", scripts.PermitFree, pooled(5, 0, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 1, "", semaphoreChannel}, false},
+			{"permit_set, of which all are held", scripts.PermitSet, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 2, semaphoreChannel}, false},
+			{"permit_free", scripts.PermitFree, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, true},
+			{"permit_free by ids", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "", idOf(1) + idOf(2), semaphoreChannel}, true},
+			{"permit_free, fewer than it wants", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, true},
+			{"permit_free of what is not held", scripts.PermitFree, pooled(5, 0, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, false},
 			{
 				"permit_take that finds others over, and too few for itself", scripts.PermitTake, pooled(0, 2, 3), permitKeys,
-				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 3, hour, 0, semaphoreChannel}, true,
+				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, leased(3), 0, 0, semaphoreChannel}, true,
 			},
 			{
 				"permit_take that finds others over, and leaves some", scripts.PermitTake, pooled(1, 2, 3), permitKeys,
-				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, semaphoreChannel}, true,
+				[]any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, leased(1), 0, 0, semaphoreChannel}, true,
 			},
 		} {
 			b.run(t, s.name, func(t *testing.T, b *box) {
@@ -627,9 +647,9 @@ func TestCallsOfManyNames(t *testing.T) {
 	b.want(b.must("EXISTS", scripts.LineKey(one), scripts.LineKey(three)), "0", "EXISTS of the other lines")
 	args = []any{"PUBLISH", 0, someUUID}
 	for _, name := range []string{one, two, three} {
-		args = append(args, 8, 0, "1x1,", 1, scripts.SemaphoreChannel(name))
+		args = append(args, 8, 0, "1x1,", 1, 0, scripts.SemaphoreChannel(name))
 	}
-	b.want(b.eval(scripts.Take, keys, args...), fmt.Sprintf("[1 %d 1]", int64(-2<<43)), "the take") // of the second another is called
+	b.want(b.eval(scripts.Take, keys, args...), fmt.Sprintf("[1 %d 1]", int64(-2<<43-1)), "the take") // of the second another is called
 }
 
 // Where Redis refuses a command of the line permits are taken and given as without one.
@@ -656,7 +676,7 @@ func TestWhoCannotBeCalled(t *testing.T) {
 		b.run(t, "a place while "+command+" is refused", func(t *testing.T, b *box) {
 			b.must("SET", one, "0")
 			ask := answering(scripts.Take, command, refusal(scripts.NoPerm))
-			reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "1x1,", 1, semaphoreChannel)))
+			reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "1x1,", 1, 0, semaphoreChannel)))
 			if reply > 0 || reply.Fault() != scripts.None || reply.Place().Stands != stands {
 				t.Errorf("answered %d: %+v", reply, reply.Place())
 			}
@@ -669,7 +689,7 @@ func TestWhoCannotBeCalled(t *testing.T) {
 		b, _ := lined(t)
 		b.must("ZADD", permitLine, "2", permitPlace(bob, 1))
 		ask := answering(scripts.Take, "ZADD", refusal(scripts.NoPerm))
-		reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "2x1,", 1, semaphoreChannel)))
+		reply := scripts.Reply(number(t, b.eval(ask, poolKeys, "PUBLISH", 0, ann, 7, 0, "2x1,", 1, 0, semaphoreChannel)))
 		if reply.Place().Stands || len(b.inLine()) != 1 {
 			t.Errorf("answered %d: %+v; in line stand %q", reply, reply.Place(), b.inLine())
 		}

@@ -8,14 +8,17 @@ import "time"
 //	2^50            freed, and taken for the engine's next waiter (release of a fair lock)
 //	> 2^50          freed, and given to another engine: 2^50 + 1 + so many subscribers of the head's channel (release)
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, give, addpermits), plus 2^32 for each place in line
-//	>= 0            so many permits taken, so much still to be counted down (take, look)
+//	>= 0            so many permits taken, callers served, still to be counted down (take, permit_take, look)
+//	0 + 2^k ...     the holds that had permits (permit_free), or have all of them (permit_renew)
 //	0, 1            not done, done (setpermits, setcount, deletecount)
 //	0               free (peek)
+//	0               there is no semaphore (take, permit_take); with a place in line as -(pttl+2) is, for which PTTL answers -2
 //	-1              not this owner's (release, renew, confirm)
 //	-2              freed, but this user may not publish (release)
-//	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire, peek)
+//	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire, peek); of permits: too few are
+//	                free, and the first held one ends in pttl ms
 //	-k*(2^43)-(pttl+2)  the same, and a claim stands (k is 1, a fair lock) or a place in line (k is 1, plus 1 if the place is new, plus
-//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first). Of a simple lock those 2 say that
+//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first, plus 8 if it collects permits). Of a simple lock those 2 say that
 //	                its owner is no engine, and publishes nothing; k is 3 then also for an acquire without a place
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
@@ -56,12 +59,16 @@ func (r Reply) Held() (ttl time.Duration, held bool) {
 	return TTL(int64(-r)&(1<<standingBits-1) - 2), true
 }
 
+// Absent reports whether permits were refused because there is no semaphore.
+func (r Reply) Absent() bool { return r <= 0 && r > faultBase && -r&(1<<standingBits-1) == 0 }
+
 // Place is what an acquire that was refused says of the engine's place in line.
 type Place struct {
 	Stands  bool // there is one
 	New     bool // the acquire has left it: it did not stand before
 	Listens bool // it is the first, and is to listen to the lock's channel; of a simple lock: to ask by itself
 	Leads   bool // it is the first, of a semaphore
+	Called  bool // nobody else takes permits: it collects them
 }
 
 // Place reports whether an acquire was refused and its place in line stands. Of a fair lock: whether its claim does.
@@ -74,7 +81,7 @@ func (r Reply) Place() Place {
 		return Place{}
 	}
 	k--
-	return Place{Stands: true, New: k&1 != 0, Listens: k&2 != 0, Leads: k&4 != 0}
+	return Place{Stands: true, New: k&1 != 0, Listens: k&2 != 0, Leads: k&4 != 0, Called: k&8 != 0}
 }
 
 // Waiting splits an answer that counts the subscribers of the lock's channel and the places in line.

@@ -3,6 +3,7 @@ package scripts
 import (
 	_ "embed"
 	"strconv"
+	"time"
 )
 
 // The texts.
@@ -35,14 +36,18 @@ var (
 	Count         = made("count", counting, count)
 )
 
-// Runs are the callers for which take.lua takes permits, in the order of their queue: "<permits>x<how many>," for each run of
-// those that want the same.
+// Runs are the callers for which a call takes permits, in the order of their queue: "<permits>x<how many>," for each run of those that want
+// the same; of permits that expire "<permits>x<how many>x<lease in ms>,".
 type Runs string
 
-// AppendRun appends to Runs so many callers that want so many permits each.
-func AppendRun(runs []byte, permits, callers int64) []byte {
+// AppendRun appends to Runs so many callers that want so many permits each, with a lease if it is not 0.
+func AppendRun(runs []byte, permits, callers int64, lease time.Duration) []byte {
 	runs = append(strconv.AppendInt(runs, permits, 10), 'x')
-	return append(strconv.AppendInt(runs, callers, 10), ',')
+	runs = strconv.AppendInt(runs, callers, 10)
+	if lease != 0 {
+		runs = strconv.AppendInt(append(runs, 'x'), lease.Milliseconds(), 10)
+	}
+	return append(runs, ',')
 }
 
 // SemaphoreChannel is where permits are announced: the message is how many there are now, or, of permits that

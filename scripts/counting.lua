@@ -61,20 +61,21 @@ local function once(receipt, id, expected, step, after)
 	return expected
 end
 
--- permit returns the id of an engine's permit with this number.
-local function permit(engine, number)
-	local tail = {}
-	for at = 8, 1, -1 do
-		tail[at] = string.char(number % 256)
-		number = math.floor(number / 256)
-	end
-	return engine .. table.concat(tail)
-end
-
 -- ids returns the n ids of a hold, from the number first on.
 local function ids(engine, first, n)
-	local all = {}
-	for at = 1, tonumber(n) do all[at] = permit(engine, tonumber(first) + at - 1) end
+	local all, number, head = {}, tonumber(first), nil
+	for at = 1, tonumber(n) do
+		local last = number % 256
+		if not head or last == 0 then
+			local bytes, rest = {}, number
+			for byte = 7, 1, -1 do
+				rest = math.floor(rest / 256)
+				bytes[byte] = string.char(rest % 256)
+			end
+			head = engine .. table.concat(bytes)
+		end
+		all[at], number = head .. string.char(last), number + 1
+	end
 	return all
 end
 

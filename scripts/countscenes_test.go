@@ -87,16 +87,16 @@ func poolInLine(numbers ...uint64) func(*outcome) {
 }
 
 var countingScenes = []scene{
-	{"take", scripts.Take, counted(5), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(1, "3")},
-	{"take too many", scripts.Take, counted(1), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, nobody}, counts(0, "1")},
-	{"take in line", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("3")},
-	{"take too many in line", scripts.Take, queuedFor(0, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("1")},
+	{"take", scripts.Take, counted(5), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, 0, nobody}, counts(1, "3")},
+	{"take too many", scripts.Take, counted(1), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 0, 0, nobody}, counts(-1, "1")},
+	{"take in line", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, 0, nobody}, countsInLine("3")},
+	{"take too many in line", scripts.Take, queuedFor(0, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, 0, nobody}, countsInLine("1")},
 	{"take when another is called", scripts.Take, func(b *box) {
 		queuedFor(0, counted(5))(b)
 		b.must("ZADD", permitLine, strconv.FormatInt(-b.serverMillis(), 10), permitPlace(bob, 1))
-	}, poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, nobody}, countsInLine("3")},
-	{"take too many in line with a place for others", scripts.Take, queuedFor(3, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 3, nobody}, countsInLine("1")},
-	{"give up a place", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 0, "", 2, nobody}, countsInLine("")},
+	}, poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 2, 0, nobody}, countsInLine("3")},
+	{"take too many in line with a place for others", scripts.Take, queuedFor(3, counted(1)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 1, "2x1,", 3, 0, nobody}, countsInLine("1")},
+	{"give up a place", scripts.Take, queuedFor(2, counted(5)), poolKeys, []any{"PUBLISH", 0, someUUID, 7, 0, "", 2, 0, nobody}, countsInLine("")},
 	{"give with a line", scripts.Give, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},
 	{"add with a line", scripts.AddPermits, queuedFor(0, counted(0)), poolKeys, []any{"PUBLISH", 0, 7, 2, nobody}, counts(0, "2")},
 	{"set with a line", scripts.SetPermits, queuedFor(0, func(*box) {}), poolKeys, []any{"PUBLISH", 0, 7, 5, nobody}, counts(1, "5")},
@@ -163,25 +163,25 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 }
 
 var permitScenes = []scene{
-	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
-	{"take permits in line", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 2, nobody}, poolInLine(100, 101)},
-	{"take too many permits in line", scripts.PermitTake, queuedFor(0, pooled(1, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 2, nobody}, poolInLine(100, 101)},
-	{"give up a place for permits", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, 0, hour, 2, nobody}, pool(1, true)},
-	{"free permits with a line", scripts.PermitFree, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
+	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 0, 0, nobody}, pool(1, true, 100, 101)},
+	{"take permits in line", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 2, 0, nobody}, poolInLine(100, 101)},
+	{"take too many permits in line", scripts.PermitTake, queuedFor(0, pooled(1, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 2, 0, nobody}, poolInLine(100, 101)},
+	{"give up a place for permits", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, leased(0), 2, 0, nobody}, pool(1, true)},
+	{"free permits with a line", scripts.PermitFree, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, pool(1, false, 1, 2)},
 	{"set permits with a line", scripts.PermitSet, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
-	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 2, hour, 0, nobody}, pool(1, true, 100, 101)},
-	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, 9, hour, 0, nobody},
+	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 0, 0, nobody}, pool(1, true, 100, 101)},
+	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(9), 0, 0, nobody},
 		func(o *outcome) {
 			if _, refused := o.reply.Held(); refused {
 				o.reply = -1
 			}
 			pool(1, true, 100)(o)
 		}},
-	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 1, 1, 2, hour, 0, nobody}, pool(1, true, 1, 2)},
+	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 1, 1, leased(2), 0, 0, nobody}, pool(1, true, 1, 2)},
 	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
-	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, 1, 2, "", nobody}, pool(0, false, 1, 2)},
+	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, pool(1, false, 1, 2)},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
-		[]any{"PUBLISH", 0, engineBytes, 7, 0, 3, idOf(1) + idOf(2) + idOf(1), nobody}, pool(0, false, 1, 2)},
+		[]any{"PUBLISH", 0, engineBytes, 7, "", idOf(1) + idOf(2) + idOf(1), nobody}, pool(1, false, 1, 2)},
 	{"set permits that expire", scripts.PermitSet, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
 	{"set fewer permits than are held", scripts.PermitSet, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "-1")},
 	{"set permits to none", scripts.PermitSet, nil, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(0, "0")},

@@ -47,19 +47,19 @@ var exactly = map[string]exact{
 	"renew simple": {1, "", 1}, "confirm simple": {0, "", 0}, "adopt simple": {1, "", 1}, "adopt simple again": {1, "", 1}, "detach simple": {0, "", 0},
 	"release simple": {0, "", -1}, "release simple to the line": {0, "", -1}, "release simple from line": {0, "", -1},
 
-	"take in line": {2, "", 2}, "take too many in line": {-2 << 43, "", -2 << 43}, "take too many in line with a place for others": {-6 << 43, "", -6 << 43}, "take when another is called": {2, "", 2}, "give up a place": {0, "", 0}, // frozen it is a call to come
+	"take in line": {2, "", 2}, "take too many in line": {-2<<43 - 1, "", -2<<43 - 1}, "take too many in line with a place for others": {-6<<43 - 1, "", -6<<43 - 1}, "take when another is called": {2, "", 2}, "give up a place": {-1, "", -1}, // frozen it is a call to come
 	"give with a line": {1, "2", 0}, "add with a line": {1, "2", 0}, "set with a line": {1, "5", 1},
-	"take": {2, "", 2}, "take too many": {0, "", 0}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
+	"take": {2, "", 2}, "take too many": {-1, "", -1}, "give": {1, "7", 0}, "add": {1, "-2", 0}, "set": {1, "5", 1}, "drain": {5, "", 5},
 	"count down": {0, "", 0}, "count down to 0": {0, "0", 0}, "count down by more than is left": {0, "0", 0}, "set a latch": {1, "1", 1}, "delete a latch": {1, "1", 1},
 	"set for a minute": {1, "5", 1}, "delete a semaphore": {1, "", 1}, "set permits that expire": {1, "9", 0}, "set fewer permits than are held": {1, "1", 0},
 	"delete permits that expire": {1, "", 1}, "set permits to none": {1, "0", 0}, "delete permits without a number": {1, "", 1},
 	"add permits that expire": {1, "1", 0},
 
 	"take permits in line": {1, "", 1}, "take too many permits in line": {sometime, "", sometime}, "give up a place for permits": {-1, "", -1},
-	"free permits with a line": {1, "2", 0}, "set permits with a line": {1, "9", 0},
+	"free permits with a line": {1, "2", 1}, "set permits with a line": {1, "9", 0},
 	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
-	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
-	"free permits by their ids, one of them twice": {1, "2", 0}, "count permits of which some are over": {0, "5", 0},
+	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 1},
+	"free permits by their ids, one of them twice": {1, "2", 1}, "count permits of which some are over": {0, "5", 0},
 }
 
 // listenSharded is listen for a channel of a hash slot.

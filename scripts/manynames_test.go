@@ -28,9 +28,9 @@ var layouts = map[string]layout{
 	"acquire_simple": {1, 1, 2, false}, "acquire_simple_in_line": {2, 2, 4, false}, "renew_simple": {1, 0, 1, true}, "confirm_simple": {2, 0, 2, false},
 	"release_simple": {2, 1, 3, false}, "release_simple_from_line": {2, 1, 4, false}, "adopt_simple": {1, 1, 3, false}, "detach_simple": {2, 1, 4, false},
 	"peek": {1, 0, 0, false},
-	"take": {3, 3, 5, false}, "give": {3, 2, 3, false}, "add_permits": {3, 2, 3, false}, "set_permits": {3, 2, 3, false},
+	"take": {3, 3, 6, false}, "give": {3, 2, 3, false}, "add_permits": {3, 2, 3, false}, "set_permits": {3, 2, 3, false},
 	"drain_permits": {2, 2, 3, false}, "count_down": {2, 2, 3, false}, "set_count": {2, 2, 3, false}, "delete_count": {2, 2, 3, false},
-	"look": {1, 0, 0, false}, "permit_take": {4, 4, 6, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {4, 3, 5, false},
+	"look": {1, 0, 0, false}, "permit_take": {4, 4, 6, false}, "permit_renew": {1, 1, 1, false}, "permit_free": {4, 3, 4, false},
 	"permit_add": {3, 2, 3, false}, "permit_set": {4, 2, 3, false}, "permit_delete": {3, 2, 3, false}, "delete_permits": {2, 2, 3, false},
 }
 

@@ -94,7 +94,7 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 		})
 		b.run(t, "who stands behind ten callers that are not all served is not served", func(t *testing.T, b *box) {
 			b.must("SET", one, "19")
-			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, "2x10,1x1", 0, nobody), "18", "take")
+			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, "2x10,1x1", 0, 0, nobody), "18", "take")
 			b.want(b.must("GET", one), "1", "free")
 		})
 		b.run(t, "a reader's hold of nine seconds is prolonged to ten", func(t *testing.T, b *box) {

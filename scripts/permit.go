@@ -26,7 +26,8 @@ var (
 // PermitsKey is the sorted set of the permits that are held.
 func PermitsKey(name string) string { return SuffixName(name, "timeout") }
 
-// PermitHolds says which holds permits.lua renews: "<number of the first id>,<how many>,<lease in ms>;" for each.
+// PermitHolds says which holds permits.lua renews or frees: "<number of the first id>,<how many>,<lease in ms>;" for each. What is freed has no
+// lease.
 type PermitHolds string
 
 // AppendPermitHold appends a hold to PermitHolds.

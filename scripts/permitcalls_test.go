@@ -17,8 +17,16 @@ func permitsEnding(b *box, free int, in ...int64) {
 	}
 }
 
+// leased is one caller that wants so many permits for an hour; none if it is 0.
+func leased(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%dx1x%d,", n, hour.Milliseconds())
+}
+
 func (b *box) takePermits(number uint64, n int) string {
-	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, number, 0, n, hour, 0, nobody)
+	return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, number, 0, leased(n), 0, 0, nobody)
 }
 
 // The number of permits and what is left of the first held one decide.
@@ -65,14 +73,14 @@ func TestPermitTake(t *testing.T) {
 	})
 	b.run(t, "also within a millisecond", func(t *testing.T, b *box) {
 		permitsEnding(b, 1)
-		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody), "1", "permit_take")
+		b.want(b.eval(frozen(answering(scripts.PermitTake, "PTTL", "1")), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, leased(1), 0, 0, nobody), "1", "permit_take")
 		if ttl := b.must("PTTL", permitKeys[1]); ttl == "-1" {
 			t.Error("the held ones do not end")
 		}
 	})
 	b.run(t, "too few leave a receipt when the call was sent before", func(t *testing.T, b *box) {
 		permitsEnding(b, 0, 5000)
-		args := []any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody}
+		args := []any{"PUBLISH", 0, engineBytes, someUUID, 7, 0, leased(1), 0, 0, nobody}
 		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, args...), "-5002", "permit_take")
 		b.want(b.must("EXISTS", permitKeys[2]), "0", "EXISTS of the receipt")
 		args[5] = 1
@@ -94,10 +102,63 @@ func TestPermitTake(t *testing.T) {
 	})
 	b.run(t, "asked again they last a millisecond longer at least", func(t *testing.T, b *box) {
 		permitsEnding(b, 5, 3_600_000, 9_000_000)
-		b.want(b.takePermits(1, 2), "1", "permit_take")
+		b.want(b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 1, 1, leased(2), 0, 0, nobody), "1", "permit_take")
 		b.want(b.must("ZSCORE", permitKeys[1], idOf(1)), strconv.Itoa(frozenNow+3_600_001), "the end")
 		b.want(b.must("ZSCORE", permitKeys[1], idOf(2)), strconv.Itoa(frozenNow+9_000_001), "the end")
 		b.want(b.must("GET", one), "5", "free")
+	})
+}
+
+// One call takes the permits of many callers, from the front as far as they go, under numbers in a row and with a lease for each. Asked again it
+// answers how many of them, from the front, are there as a whole, also without its receipt, and takes no more.
+func TestPermitTakeOfManyCallers(t *testing.T) {
+	b := realBox(t)
+	take := func(b *box, again int) string {
+		return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, 0x01FE, again, "1x2x1000,2x1x2000,1x9x3000,", 0, 0, nobody)
+	}
+	permitsEnding(b, 5, -1)
+	b.want(take(b, 0), "5", "permit_take") // of 6, one of which was over
+	b.want(b.must("GET", one), "0", "free")
+	for i, ends := range []int{1000, 1000, 2000, 2000, 3000, 3000} {
+		b.want(b.must("ZSCORE", permitKeys[1], idOf(0x01FE+uint64(i))), strconv.Itoa(frozenNow+ends), "the end of permit ", i)
+	}
+	b.want(take(b, 1), "5", "permit_take again")
+	b.must("DEL", permitKeys[2])
+	b.must("SET", one, "9")
+	b.want(take(b, 1), "5", "permit_take again without its receipt")
+	b.must("ZREM", permitKeys[1], idOf(0x0201))
+	b.want(take(b, 1), "2", "permit_take again after one of the third caller was freed")
+	b.want(b.must("GET", one), "9", "free")
+}
+
+// One call frees the permits of many holds, and says of which some were there.
+func TestPermitFreeOfManyHolds(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen(nobody)
+	permitsEnding(b, 5, 9000, 9000, -1, 9000)
+	for range 2 { // sent twice
+		b.want(b.eval(frozen(scripts.PermitFree), permitKeys, "PUBLISH", 0, engineBytes, 7, "1,2,0;7,1,0;3,1,0;8,9,0;4,2,0;", "", nobody), "21", "permit_free")
+	}
+	b.want(b.must("GET", one), "9", "free")
+	b.want(b.must("EXISTS", permitKeys[1]), "0", "EXISTS of those held")
+	b.want(b.said(nobody, heard), "4", "the channel")
+}
+
+// Who asks for permits of a semaphore that is not there is told so.
+func TestNoSemaphoreIsTold(t *testing.T) {
+	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
+		for place, want := range []scripts.Place{{}, {Stands: true, New: true, Leads: true}} {
+			q := fresh(t, 0)
+			q.isRefused(ann, 1, place, want)
+			q.must("DEL", one, permitLine)
+			if reply := q.asks(ann, 1, place); !reply.Absent() || reply.Place() != want {
+				t.Errorf("answered %d: %+v", reply, reply.Place())
+			}
+			q.gives(0)
+			if reply := q.asks(ann, 1, 0); reply.Absent() {
+				t.Errorf("answered %d of none that are free", reply)
+			}
+		}
 	})
 }
 
@@ -123,7 +184,7 @@ func TestPermitTakeOfTwoNames(t *testing.T) {
 		permitsEnding(b, 5)
 		b.must("SET", two, "1")
 		b.must("ZADD", scripts.PermitsKey(two), "1000", idOf(3))
-		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, 1, hour, 0, nobody, 8, 0, n, hour, 0, "second")
+		b.eval(frozen(scripts.PermitTake), keys, "PUBLISH", 0, engineBytes, someUUID, 7, 0, leased(1), 0, 0, nobody, 8, 0, leased(n), 0, 0, "second")
 		b.want(b.said("second", heard), want, "the channel, of ", n)
 	}
 }
@@ -143,23 +204,27 @@ func TestPermitFree(t *testing.T) {
 		{"one of ours that is over", 1, 1, "", "1", "6", "6"},
 		{"two of ours: how many came", 1, 2, "", "1", "2", "7"},
 		{"ours that are partly there", 3, 2, "", "1", "6", "6"},
-		{"ours that are not there", 8, 2, "", "-1", "", "5"},
+		{"ours that are not there", 8, 2, "", "0", "", "5"},
 		{"given ones", 0, 2, idOf(2) + idOf(3), "1", "2", "7"},
-		{"a given one that is over", 0, 2, idOf(1) + idOf(2), "-1", "", "5"},
-		{"a given one that ends this millisecond", 0, 1, idOf(4), "-1", "", "5"},
-		{"a given one that is not there", 0, 2, idOf(2) + idOf(9), "-1", "", "5"},
+		{"a given one that is over", 0, 2, idOf(1) + idOf(2), "0", "", "5"},
+		{"a given one that ends this millisecond", 0, 1, idOf(4), "0", "", "5"},
+		{"a given one that is not there", 0, 2, idOf(2) + idOf(9), "0", "", "5"},
 	} {
 		b.run(t, c.what, func(t *testing.T, b *box) {
 			permitsEnding(b, 5, -9, 1, 9000)
 			if c.first == 0 && c.n == 1 {
 				b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow), idOf(4))
 			}
-			args := []any{"PUBLISH", 0, engineBytes, 7, c.first, c.n, c.ids, nobody}
+			holds := ""
+			if c.first > 0 {
+				holds = fmt.Sprintf("%d,%d,0;", c.first, c.n)
+			}
+			args := []any{"PUBLISH", 0, engineBytes, 7, holds, c.ids, nobody}
 			refused := answering(frozen(scripts.PermitFree), "SET", "{ err = "+strconv.Quote(refusals[scripts.OutOfMem])+" }")
 			b.want(b.eval(refused, permitKeys, args...), fault(scripts.OutOfMem), "permit_free when Redis refuses the receipt")
 			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, args...), c.reply, "permit_free")
 			b.want(b.must("GET", one), c.free, "free")
-			b.want(b.thing(permitKeys[2]).value, map[bool]string{true: "7:-1", false: "7:0"}[c.reply == "-1"], "the receipt")
+			b.want(b.thing(permitKeys[2]).value, "7:"+c.reply, "the receipt")
 			b.want(b.said(nobody, heard), c.heard, "the channel")
 		})
 	}
@@ -172,7 +237,7 @@ func TestPermitFreeOfTwoNames(t *testing.T) {
 	b.must("SET", two, "5")
 	b.must("ZADD", scripts.PermitsKey(two), "4000000000000", idOf(3))
 	keys := append(permitKeys[:4:4], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID), scripts.LineKey(two))
-	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, 0, 2, idOf(1)+idOf(2), nobody, 7, 0, 1, idOf(3), nobody), "0", "permit_free")
+	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, "", idOf(1)+idOf(2), nobody, 7, "", idOf(3), nobody), "1", "permit_free")
 	b.want(b.must("MGET", one, two), "[7 6]", "free")
 }
 
@@ -204,10 +269,14 @@ func TestTakeServesFromTheFront(t *testing.T) {
 	}{
 		{5, "2x2,1x3", 5}, {5, "2x3,1x2", 4}, {0, "1x1", 0}, {-3, "1x1", 0}, {7, "3x1,2x2", 7}, {6, "3x1,2x2", 5}, {2, "3x1,1x1", 0}, {9, "3x1", 3}, {3, "3x1", 3},
 	} {
-		for again, receipt := range map[int]string{0: "", 1: "7:" + strconv.Itoa(c.taken)} {
+		for again, receipt := range map[int]string{0: "", 1: "7:-1"} {
 			b := b.fresh(t)
+			reply := strconv.Itoa(c.taken)
+			if c.taken == 0 {
+				reply = "-1"
+			}
 			b.must("SET", one, strconv.Itoa(c.free))
-			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, again, c.line, 0, nobody), strconv.Itoa(c.taken), c.free, " for ", c.line, ": take")
+			b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, again, c.line, 0, 0, nobody), reply, c.free, " for ", c.line, ": take")
 			b.want(b.must("GET", one), strconv.Itoa(c.free-c.taken), "free")
 			if c.taken > 0 {
 				receipt = "7:" + strconv.Itoa(c.taken)
@@ -218,11 +287,11 @@ func TestTakeServesFromTheFront(t *testing.T) {
 	for _, n := range []string{"1", "2"} {
 		b.fresh(t)
 		b.must("SET", one, "5")
-		b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, n+"x1", 0, nobody)
+		b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 0, n+"x1", 0, 0, nobody)
 		b.must("PEXPIRE", countKeys[1], "1000")
 		refused := answering(scripts.Take, "PEXPIRE", "{ err = "+strconv.Quote(refusals[scripts.ReadOnly])+" }")
-		b.want(b.eval(refused, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, nobody), fault(scripts.ReadOnly), "take again when Redis refuses")
-		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, nobody), n, "take again")
+		b.want(b.eval(refused, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, 0, nobody), fault(scripts.ReadOnly), "take again when Redis refuses")
+		b.want(b.eval(scripts.Take, poolKeys, "PUBLISH", 0, someUUID, 7, 1, n+"x1", 0, 0, nobody), n, "take again")
 		b.lasts(countKeys[1], time.Minute)
 	}
 }

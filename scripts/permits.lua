@@ -1,58 +1,75 @@
 -- permits.lua: permits that expire. Each block is the script of a verb (compose.go).
 
 if VERB == 'permit_take' then
-	-- permit_take takes permits that expire, for one caller per name. A repeated call finds them taken under the same ids. If too few are
-	-- free, the engine gets a place in line (called.lua); a call for 0 permits gives the place up.
+	-- permit_take takes permits that expire for queued callers, in their order. A repeated call finds them taken under the same ids. If too few
+	-- are free for the first caller, the engine gets a place in line (called.lua); a call without callers gives the place up.
 	-- KEYS per name   permits, an integer; those held, a sorted set; this engine's receipt; the line or the permits again
 	-- ARGV first      PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes; the engine's uuid
-	-- ARGV per name   number of the call, and of the first id; 1 if it was sent before, else 0; how many; lease in ms; the permits of its place, 0
-	--                 for no place; channel
-	-- reply per name: 1 taken; -(ms+2) too few, or another engine is called, and the first held permit ends in ms; -1 none of them ever ends; plus
-	--                 STANDING times 1 to 8 if the place stands; LATE - now; a fault
+	-- ARGV per name   number of the call, and of the first id: the permits have it and those that follow; 1 if it was sent before, else 0; the
+	--                 callers, "<permits>x<how many>x<lease in ms>,..."; the permits of its place, 0 for no place; 1 if it collects; channel
+	-- reply per name: so many callers from the front have their permits, >= 1; -(ms+2) too few, or another engine is called, and the first held
+	--                 permit ends in ms; -1 none of them ever ends; 0 there is no semaphore; plus STANDING times 1 to 16 if the place stands;
+	--                 LATE - now; a fault
 	local tardy = late(ARGV[2])
 	if tardy then return tardy end
 
+	-- still returns how many callers from the front have all their permits, which then last for the leases of this call; or a fault.
+	local function still(held, receipt, engine, first, callers, now)
+		local has, grows = 0, false
+		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
+			for _ = 1, tonumber(some) do
+				for _, one in ipairs(ids(engine, first, want)) do
+					local score = call('ZSCORE', held, one)
+					if not score then return has end
+					grows = grows or mayGrow(receipt) or true
+					local refused = type(score) == 'table' and fault(score, held) or extend(held, one, score, now + lease)
+					if refused then return refused end
+				end
+				has, first = has + 1, first + want
+			end
+		end
+		return has
+	end
+
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
-		local id, again, n, wants, channel = ARGV[6 * i - 1], ARGV[6 * i] == '1', tonumber(ARGV[6 * i + 1]), ARGV[6 * i + 3], ARGV[6 * i + 4]
-		local now = clock()
-		local ends = now + tonumber(ARGV[6 * i + 2])
+		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
+		local collects, channel, now = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4], clock()
 		local turn = line ~= key and (wants ~= '0' or call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
-		if n == 0 then
+		if callers == '' then
 			if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
 			return -1
 		end
-		local mine = ids(ARGV[3], id, n)
-		local score = call('ZSCORE', held, mine[1])
-		if type(score) == 'table' then return fault(score, held) end
-		if score then -- asked again after a lost answer: the permits get the lease of this call
-			mayGrow(receipt)
-			for _, one in ipairs(mine) do
-				score = call('ZSCORE', held, one)
-				if not score then return -1 end -- it was freed meanwhile
-				local refused = extend(held, one, score, ends)
-				if refused then return refused end
-			end
-			return 1
-		end
 		local before = earlier(receipt, id)
-		if before == 1 then return -1 end -- taken, and over meanwhile
-		if before then return before end
+		if before and before < 1 then return before end
+		if before or again then -- asked again after a lost answer
+			local has = still(held, receipt, ARGV[3], tonumber(id), callers, now)
+			if has ~= 0 then return has end
+			if before then return -1 end -- taken, and over meanwhile
+		end
 		local free, wrong = number(key)
 		if not free then return wrong end
-		local others = turn and turn.others
-		if others or free + #(over(held, now) or {}) / 2 < n then
+		local most = turn and turn.others and 0 or free + #(over(held, now) or {}) / 2
+		local served, n, added = 0, 0, {}
+		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
+			local more, ends = math.max(0, math.min(tonumber(some), math.floor((most - n) / want))), string.format('%.0f', now + lease)
+			for at, one in ipairs(ids(ARGV[3], id + n, more * want)) do added[2 * (n + at) - 1], added[2 * (n + at)] = ends, one end
+			served, n = served + more, n + more * want
+			if more < tonumber(some) then break end
+		end
+		if served == 0 then
 			local bad = reclaim(key, held, ARGV[1], channel, now)
 			if bad then return bad end
-			local ends = call('ZRANGE', held, 0, 0, 'WITHSCORES')
-			local left = ends[2] and tonumber(ends[2]) < 922337203685477 and -(tonumber(ends[2]) - now + 2) or -1
-			if turn and wants ~= '0' then left = math.max(left, taken(EXACT)) + queue(turn, ARGV[4], ARGV[6 * i + 1]) end
-			if turn then callOthers(turn, ARGV[1], channel, number(key) or 0) end
+			local ends, there = call('ZRANGE', held, 0, 0, 'WITHSCORES'), nil
+			free, there = number(key)
+			local left = not there and 0 or ends[2] and tonumber(ends[2]) < 922337203685477 and -(tonumber(ends[2]) - now + 2) or -1
+			if turn and wants ~= '0' then
+				left = math.max(left, taken(EXACT)) + queue(turn, ARGV[4], string.match(callers, '%d+'), free, collects)
+			end
+			if turn then callOthers(turn, ARGV[1], channel, free) end
 			return again and note(receipt, id, left) or left
 		end
-		return once(receipt, id, 1, function() return call('DECRBY', key, n) end, function()
-			local added = {}
-			for at, one in ipairs(mine) do added[2 * at - 1], added[2 * at] = string.format('%.0f', ends), one end
+		return once(receipt, id, served, function() return call('DECRBY', key, n) end, function()
 			local reply = call('ZADD', held, unpack(added))
 			if type(reply) == 'table' then
 				call('DECRBY', key, -n) -- unchecked: it was allowed just now
@@ -64,8 +81,8 @@ if VERB == 'permit_take' then
 			if type(life) == 'number' and life > 0 then -- the held permits end with the key
 				call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
 			end
-			if turn then served(turn, ARGV[1], channel, number(key) or 0) end
-			return 1
+			if turn then tookTurn(turn, ARGV[1], channel, number(key) or 0) end
+			return served
 		end)
 	end)
 end
@@ -74,47 +91,52 @@ if VERB == 'permit_free' then
 	-- permit_free frees permits, also of other engines and of Redisson, and wakes the waiters.
 	-- KEYS per name                     permits, an integer; those held, a sorted set; this engine's receipt; the line (called.lua) or the permits again
 	-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
-	-- ARGV[5i-1] ... ARGV[5i+3]         number of the call; number of the first id, or 0 if the ids are given; how many; the ids, 16 bytes each; channel
-	-- reply per name: subscribers woken, >= 0; -1 nothing is freed, because none was held, or one of the given ids was not; -2 freed, but this
-	-- user may not publish; LATE - now; a fault
+	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew; or ids, 16 bytes each; channel
+	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there; of ids 1 all are freed, 0 none, because one was not held;
+	-- LATE - now; a fault
 	local tardy = late(ARGV[2])
 	if tardy then return tardy end
 
 	return each(#KEYS / 4, function(i)
-		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[5 * i + 3]
-		local id, from, n, given = ARGV[5 * i - 1], ARGV[5 * i], ARGV[5 * i + 1], ARGV[5 * i + 2]
+		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[4 * i + 3]
+		local id, holds, given = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
 		local before = earlier(receipt, id)
 		if before then return before end
 		local free, bad = number(key)
 		if not free then return bad end
-		local now, there, all = clock(), {}, {}
-		if from ~= '0' then
-			all = ids(ARGV[3], from, n)
-		else
-			for at = 1, tonumber(n) do all[at] = string.sub(given, 16 * at - 15, 16 * at) end
+		local now, sets = clock(), {}
+		for first, n in string.gmatch(holds, '(%d+),(%d+),%d+;') do sets[#sets + 1] = ids(ARGV[3], first, n) end
+		if holds == '' then
+			sets[1] = {}
+			for at = 1, #given, 16 do sets[1][#sets[1] + 1] = string.sub(given, at, at + 15) end
 		end
-		local removed = {} -- ids and scores in turn
-		for _, one in ipairs(all) do
-			local score = call('ZSCORE', held, one)
-			if type(score) == 'table' then return fault(score, held) end
-			if score and (from ~= '0' or tonumber(score) > now) then
-				there[#there + 1] = one
-				removed[#removed + 1], removed[#removed + 2] = one, score
+		local there, removed, answer, bit = {}, {}, 0, 1 -- removed: ids and scores in turn
+		for _, all in ipairs(sets) do
+			local had = #there
+			for _, one in ipairs(all) do
+				local score = call('ZSCORE', held, one)
+				if type(score) == 'table' then return fault(score, held) end
+				if score and (holds ~= '' or tonumber(score) > now) then
+					there[#there + 1] = one
+					removed[#removed + 1], removed[#removed + 2] = one, score
+				end
 			end
+			if #there > had then answer = answer + bit end
+			bit = bit * 2
 		end
 		mayGrow(receipt)
-		if #there == 0 or from == '0' and #there < #all then return note(receipt, id, -1) or -1 end
-		return once(receipt, id, 0, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
+		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
+		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 			local sum = call('INCRBY', key, gone)
 			if type(sum) == 'table' then
 				putBack(held, removed)
 				return noted(receipt, id, fault(sum, key))
 			end
 			-- As Redisson: for one permit the message is how many are free now, for several how many were freed.
-			local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
+			publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
 			local leads = line ~= key and call('EXISTS', line) ~= 0 and first(line)
 			if leads then summon(line, leads, ARGV[1], channel, sum, now) end
-			return heard
+			return answer
 		end)
 	end)
 end

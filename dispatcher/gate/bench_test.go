@@ -131,12 +131,16 @@ func (b *bench) rate(after Time) (most int, of Op) {
 func well(c *Command) {
 	c.Result = Answered
 	switch c.Op {
-	case Acquire, AcquireRead, AcquireWrite, AcquireSimple, PermitTake, FairAsk, Renew, RenewRead, RenewWrite, RenewSimple:
+	case Acquire, AcquireRead, AcquireWrite, AcquireSimple, FairAsk, Renew, RenewRead, RenewWrite, RenewSimple:
 		c.Reply = 1
 	case AcquireFenced:
 		c.Reply = 1 << 40
 	case Take:
 		c.Reply = scripts.Reply(strings.Count(string(c.Args.Take().Runs), "x"))
+	case PermitTake:
+		c.Reply = scripts.Reply(len(c.Entry.Machine.(*Sequencer).permits.asked))
+	case PermitFree:
+		c.Reply = 1<<strings.Count(string(c.Args.PermitFree().Holds), ";") - 1
 	case PermitRenew:
 		c.Reply = 1<<strings.Count(string(c.Args.PermitRenew().Holds), ";") - 1
 	case GetCount:

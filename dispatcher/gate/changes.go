@@ -22,46 +22,94 @@ func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{
 // link is down: their caller can repeat them.
 func (c *Change) lasting() bool { return Operations[c.Op].lasting }
 
+// join adds another change of the same operation to c, which is several already. False: it must go alone.
+func (c *Command) join(other *Change, several int) bool {
+	if other.Op != c.Op || !Operations[c.Op].adds {
+		return false
+	}
+	if c.Op == PermitFree {
+		all, more := c.Args.PermitFree(), other.Args.PermitFree()
+		all.Holds, all.N = all.Holds+more.Holds, all.N+more.N
+		fits := all.IDs == "" && more.IDs == "" && several < mostHolds && all.N <= mostPermits
+		if fits {
+			c.Args = all.Args()
+		}
+		return fits
+	}
+	sum := c.Args.Count().N + other.Args.Count().N
+	if sum <= maxSum {
+		c.Args = CountArgs{N: sum}.Args()
+	}
+	return sum <= maxSum
+}
+
 // changes is a queue of changes. The first n of them are the call under way.
 type changes struct {
 	queue []Change
 	n     int
+	own   []Change // the call under way, if no caller asked for it: one change
+	brief int      // how many of those behind them are not lasting
 	tries retries
 }
 
 // maxSum bounds the permits of one call: their sum must stay a whole number in Lua.
 const maxSum = 1 << 51
 
+// add puts a change at the end of the queue.
+func (cs *changes) add(c Change) {
+	cs.queue = append(cs.queue, c)
+	if !c.lasting() {
+		cs.brief++
+	}
+}
+
+// underWay is the changes of the call under way; none: it is a question.
+func (cs *changes) underWay() []Change {
+	if cs.own != nil {
+		return cs.own
+	}
+	return cs.queue[:cs.n]
+}
+
+// first is the first change of the call under way.
+func (cs *changes) first() *Change { return &cs.underWay()[0] }
+
 // next makes the next call, from one change or from several that do the same and add up.
 func (cs *changes) next() Command {
-	first := cs.queue[0]
-	c := Command{Op: first.Op, Args: first.Args, Lease: first.Lease}
-	for cs.n = 1; Operations[first.Op].adds && cs.n < len(cs.queue) && cs.queue[cs.n].Op == first.Op; cs.n++ {
-		sum := c.Args.Count().N + cs.queue[cs.n].Args.Count().N
-		if sum > maxSum {
-			break
-		}
-		c.Args = CountArgs{N: sum}.Args()
+	c := cs.queue[0].command()
+	for cs.n = 1; cs.n < len(cs.queue) && c.join(&cs.queue[cs.n], cs.n); cs.n++ {
+	}
+	if !cs.queue[0].lasting() {
+		cs.brief -= cs.n
 	}
 	return c
 }
 
-// settle ends the call under way, and answers its callers.
-func (cs *changes) settle(out Outcome) {
-	done := cs.queue[:cs.n]
-	for _, c := range done {
-		settle(c.Ack, out)
+// command is the call of a change alone.
+func (c *Change) command() Command { return Command{Op: c.Op, Args: c.Args, Lease: c.Lease} }
+
+// settle ends the call under way, and answers its callers. lost has a bit for each change, from the first on, whose hold was not in Redis any more.
+func (cs *changes) settle(out Outcome, lost scripts.Reply) {
+	done := cs.underWay()
+	for i := range done {
+		if out.Why == Granted && lost>>i&1 == 1 {
+			settle(done[i].Ack, Outcome{Why: Lost})
+		} else {
+			settle(done[i].Ack, out)
+		}
 	}
 	clear(done)
-	cs.queue = cs.queue[cs.n:]
+	cs.queue, cs.n, cs.own = cs.queue[cs.n:], 0, nil
 	if len(cs.queue) == 0 {
 		cs.queue = nil
 	}
-	cs.n = 0
 }
 
 // dismiss answers and removes the changes that are not lasting. The call under way stays.
 func (cs *changes) dismiss(out Outcome) {
+	if cs.brief == 0 {
+		return
+	}
 	kept := cs.queue[:cs.n]
 	for _, c := range cs.queue[cs.n:] {
 		if c.lasting() {
@@ -71,7 +119,7 @@ func (cs *changes) dismiss(out Outcome) {
 		}
 	}
 	clear(cs.queue[len(kept):])
-	cs.queue = kept
+	cs.queue, cs.brief = kept, 0
 	if len(kept) == 0 {
 		cs.queue = nil
 	}
@@ -79,20 +127,22 @@ func (cs *changes) dismiss(out Outcome) {
 
 // settleAll answers the callers of all changes, under way or not.
 func (cs *changes) settleAll(out Outcome) {
-	cs.n = len(cs.queue)
-	cs.settle(out)
+	if cs.own != nil {
+		cs.settle(out, 0)
+	}
+	cs.n, cs.brief = len(cs.queue), 0
+	cs.settle(out, 0)
 }
 
-// changed is the outcome of a change that ran, or that its script refused.
-func changed(c *Command) Outcome {
-	fault := c.Reply.Fault()
-	if fault == scripts.None && c.Op == PermitFree && c.Reply == scripts.NotMine {
-		return Outcome{Why: Lost}
+// changed is the outcome of a change that ran, or that its script refused; lost as in settle.
+func changed(c *Command) (out Outcome, lost scripts.Reply) {
+	switch {
+	case c.Reply.Fault() != scripts.None:
+		return refusal(c), 0
+	case c.Op == PermitFree:
+		return Outcome{}, ^c.Reply
 	}
-	if fault == scripts.None {
-		return Outcome{N: int64(c.Reply)}
-	}
-	return refusal(c)
+	return Outcome{N: int64(c.Reply)}, 0
 }
 
 const (

@@ -167,28 +167,25 @@ func (a Args) FairLeave() FairLeaveArgs { return FairLeaveArgs{N: a.n} }
 
 // TakeArgs are those of a Take or a PermitTake. The ID of a PermitTake is the number of the first permit; the others' follow.
 type TakeArgs struct {
-	Runs   scripts.Runs // of a Take: how many permits each waiter wants; empty: none waits
-	N      int64        // of a PermitTake: how many permits; 0: the place is given up
-	Place  int64        // how many permits our place in line is for; 0: there is to be none
-	Resent bool         // the call was sent before
+	Runs     scripts.Runs // how many permits each waiter wants; empty: none waits, and the place is given up
+	Place    int64        // how many permits our place in line is for; 0: there is to be none
+	Resent   bool         // the call was sent before
+	Collects bool         // if we are called and too few are free, nobody else is to take any
 }
 
 func (t TakeArgs) Args() Args {
-	return Args{text: string(t.Runs), n: t.N, number: uint64(t.Place)<<1 | oneIf(t.Resent)}
+	return Args{text: string(t.Runs), n: t.Place, number: oneIf(t.Resent) | oneIf(t.Collects)<<1}
 }
 func (a Args) Take() TakeArgs {
-	return TakeArgs{Runs: scripts.Runs(a.text), N: a.n, Place: int64(a.number >> 1), Resent: a.number&1 == 1}
+	return TakeArgs{Runs: scripts.Runs(a.text), Place: a.n, Resent: a.number&1 == 1, Collects: a.number&2 == 2}
 }
 
 // leavesLine reports whether the call can take nothing, and gives up our place. A Take that was sent for waiters before may have taken
 // something.
-func (t TakeArgs) leavesLine() bool { return t.Runs == "" && t.N == 0 && !t.Resent }
+func (t TakeArgs) leavesLine() bool { return t.Runs == "" && !t.Resent }
 
 // wanted returns the permits that the first waiter of the call wants.
 func (t TakeArgs) wanted() int64 {
-	if t.Runs == "" {
-		return t.N
-	}
 	first, _, _ := strings.Cut(string(t.Runs), "x")
 	n, _ := strconv.ParseInt(first, 10, 64) // a run begins with a number
 	return n
@@ -214,16 +211,19 @@ func (c *Command) leavesLine() bool {
 	return is && t.leavesLine()
 }
 
-// PermitFreeArgs are those of a PermitFree: N permits of this engine with numbers from First on, or those in IDs.
+// PermitFreeArgs are those of a PermitFree: permits of holds of this engine, or those in IDs.
 type PermitFreeArgs struct {
-	N     int64
-	First uint64            // 0: those in IDs
-	IDs   scripts.PermitIDs // N of them
+	Holds scripts.PermitHolds
+	N     int64             // how many permits the holds have; 0: those in IDs are freed
+	IDs   scripts.PermitIDs // all of them or none
 }
 
-func (p PermitFreeArgs) Args() Args { return Args{text: string(p.IDs), number: p.First, n: p.N} }
+func (p PermitFreeArgs) Args() Args { return Args{text: string(p.Holds) + string(p.IDs), n: p.N} }
 func (a Args) PermitFree() PermitFreeArgs {
-	return PermitFreeArgs{N: a.n, First: a.number, IDs: scripts.PermitIDs(a.text)}
+	if a.n == 0 {
+		return PermitFreeArgs{IDs: scripts.PermitIDs(a.text)}
+	}
+	return PermitFreeArgs{Holds: scripts.PermitHolds(a.text), N: a.n}
 }
 
 // PermitRenewArgs are those of a PermitRenew. The command's Lease is the shortest that it renews.

@@ -30,12 +30,12 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 	if a := (FairLeaveArgs{N: 3}); a.Args().FairLeave() != a {
 		t.Errorf("%+v is read as %+v", a, a.Args().FairLeave())
 	}
-	for _, a := range []TakeArgs{{Runs: "2x1,"}, {Runs: "2x1,", Place: 3, Resent: true}, {N: 2}, {N: 2, Resent: true}, {N: 2, Place: 1 << 51}, {Place: 3, Resent: true}} {
+	for _, a := range []TakeArgs{{Runs: "2x1,"}, {Runs: "2x1,", Place: 3, Resent: true}, {Runs: "2x1x7,", Place: 1 << 51, Collects: true}, {Place: 3, Resent: true}} {
 		if got := a.Args().Take(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}
 	}
-	for _, a := range []PermitFreeArgs{{N: 2, First: 7}, {N: 1, IDs: "id"}} {
+	for _, a := range []PermitFreeArgs{{Holds: "7,2,0;", N: 2}, {IDs: "id"}} {
 		if got := a.Args().PermitFree(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)
 		}

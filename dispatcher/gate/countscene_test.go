@@ -6,14 +6,14 @@ import "testing"
 const waitsForTwo = `
 			a locks n 2                      -> take 1 2x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2x1, n 2
+			subscribed                       -> take 2 2x1, n 2 collects
 			answer 0                         -> subscribe redisson_sc:{stock}`
 
 // A waits for five permits, and listens.
 const waitsForFive = `
 			a locks n 5                      -> take 1 5x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1, n 5
+			subscribed                       -> take 2 5x1, n 5 collects
 			answer 0                         -> subscribe redisson_sc:{stock}`
 
 func TestSemaphoreScenes(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			e locks n 3
 			answer 2                         -> a: granted; take 2 2x2,1x1,3x1,
 			answer 5                         -> b: granted; c: granted; d: granted; subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 3 3x1, n 3
+			subscribed                       -> take 3 3x1, n 3 collects
 			answer 3                         -> e: granted
 			idle                             -> false
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
@@ -35,8 +35,8 @@ func TestSemaphoreScenes(t *testing.T) {
 			a locks n 2 try                  -> take 1 2x1,
 			b locks n 1 try
 			c locks n 3 try
-			answer 0                         -> a: taken for who knows how long; take 2 1x1,3x1,
-			answer 0                         -> b: taken for who knows how long; c: taken for who knows how long
+			answer 0                         -> a: taken for who knows how long, absent; take 2 1x1,3x1,
+			answer 0                         -> b: taken for who knows how long, absent; c: taken for who knows how long, absent
 			d locks n 1                      -> take 3 1x1,
 			e locks n 1 try                  -> e: taken for who knows how long
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
@@ -46,9 +46,9 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 2                         -> a: granted; take 2 2x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			c locks n 1
-			subscribed                       -> take 3 2x1,1x1, n 2
+			subscribed                       -> take 3 2x1,1x1, n 2 collects
 			answer 0                         -> subscribe redisson_sc:{stock}
-			message                          -> take 4 2x1,1x1, n 2
+			message                          -> take 4 2x1,1x1, n 2 collects
 			answer 3                         -> b: granted; c: granted
 			idle                             -> false`,
 		"what was taken for who has gone is the next one's, and else goes back": `
@@ -76,13 +76,13 @@ func TestSemaphoreScenes(t *testing.T) {
 			a locks n 5                      -> take 1 5x1,
 			b locks n 1
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 5x1,1x1, n 5
+			subscribed                       -> take 2 5x1,1x1, n 5 collects
 			answer 0                         -> subscribe redisson_sc:{stock}
-			a times-out                      -> a: timed out, last taken for who knows how long; take 3 1x1, n 1
+			a times-out                      -> a: timed out, last taken for who knows how long, absent; take 3 1x1, n 1
 			answer 1                         -> b: granted
-			c locks n 5                      -> take 4 5x1, n 5
+			c locks n 5                      -> take 4 5x1, n 5 collects
 			answer 0
-			c waits-no-longer                -> c: gave up, last taken for who knows how long`,
+			c waits-no-longer                -> c: gave up, last taken for who knows how long, absent`,
 		"a question whose answer was lost is sent again, for those who wait now": `
 			a locks n 5                      -> take 1 5x1,
 			b locks n 1
@@ -207,14 +207,14 @@ func TestSemaphoreScenes(t *testing.T) {
 			b locks n 3
 			x changes give 1                 -> give 3 n 1
 			message
-			answer 1                         -> x ok: granted 1; take 4 2x1,3x1, n 2
+			answer 1                         -> x ok: granted 1; take 4 2x1,3x1, n 2 collects
 			answer 0
-			message                          -> take 5 2x1,3x1, n 2
+			message                          -> take 5 2x1,3x1, n 2 collects
 			answer 0
 			x changes give 1                 -> give 6 n 1
-			answer 2                         -> x ok: granted 2; take 7 2x1,3x1, n 2
+			answer 2                         -> x ok: granted 2; take 7 2x1,3x1, n 2 collects
 			answer 0
-			message                          -> take 8 2x1,3x1, n 2`,
+			message                          -> take 8 2x1,3x1, n 2 collects`,
 		"a take that too few replicas have goes back": `
 			a locks n 2                      -> take 1 2x1,
 			b locks try                      -> b: taken for who knows how long
@@ -240,11 +240,11 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 500ms
 			link-up                          -> take 2 2x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 3 2x1, n 2
+			subscribed                       -> take 3 2x1, n 2 collects
 			not-sent
-			link-up                          -> take 4 2x1, n 2
+			link-up                          -> take 4 2x1, n 2 collects
 			answer 0                         -> subscribe redisson_sc:{stock}
-			a times-out                      -> a: timed out, last taken for who knows how long`,
+			a times-out                      -> a: timed out, last taken for who knows how long, absent`,
 		"a refused question": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 1 try                  -> b: taken for who knows how long
@@ -292,7 +292,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			a locks n 2251799813685248       -> take 1 2251799813685248x1,
 			b locks n 1
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 2251799813685248x1, n 2251799813685248`,
+			subscribed                       -> take 2 2251799813685248x1, n 2251799813685248 collects`,
 		"what a caller hears who came after others had gone": `
 			a locks                          -> take 1 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
@@ -302,7 +302,7 @@ func TestSemaphoreScenes(t *testing.T) {
 		"a message that was taken for our own": waitsForTwo + `
 			x changes give 1                 -> give 3 n 1
 			message
-			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1, n 2
+			answer fault 5                   -> x ok: refused (fault 5); take 4 2x1, n 2 collects
 			answer 0
 			x changes give 1                 -> give 5 n 1
 			denied NOPERM                    -> x ok: refused "NOPERM"
@@ -310,9 +310,9 @@ func TestSemaphoreScenes(t *testing.T) {
 			lost
 			message
 			after 20ms                       -> (17ms) give 6 n 1
-			answer 1                         -> x ok: granted 1; take 7 2x1, n 2
+			answer 1                         -> x ok: granted 1; take 7 2x1, n 2 collects
 			answer 0
-			message                          -> take 8 2x1, n 2`,
+			message                          -> take 8 2x1, n 2 collects`,
 		"pauses of changes begin anew": `
 			x changes give 1                 -> give 1 n 1
 			answer fault 1
@@ -390,14 +390,14 @@ func TestSemaphoreScenes(t *testing.T) {
 			a locks try                      -> take 3 1x1,
 			message
 			answer 0                         -> take 4 1x1,
-			answer 0                         -> a: taken for who knows how long`,
+			answer 0                         -> a: taken for who knows how long, absent`,
 		"permits of one run are bounded, too": `
 			a locks n 1125899906842624       -> take 1 1125899906842624x1,
 			b locks n 1125899906842624
 			c locks n 1125899906842624
 			d locks n 1125899906842624
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 1125899906842624x2, n 1125899906842624`,
+			subscribed                       -> take 2 1125899906842624x2, n 1125899906842624 collects`,
 		"a try while a question waits for its answer": `
 			a locks try                      -> take 1 1x1,
 			lost                             -> a: doubtful

@@ -83,7 +83,7 @@ type Operation struct {
 	does    effect
 	keeps   bool // a release after which the lock may be ours, by another hold
 	lasting bool // a change that is sent until it is made (Change.lasting)
-	adds    bool // two such changes may be sent as one, with their sum
+	adds    bool // several such changes may be sent as one (Command.join)
 }
 
 // effect is what an operation does to an owner, or to a place of one. Its answer is handled accordingly.
@@ -175,7 +175,7 @@ var Operations = [Ops]Operation{
 	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
-		Args: "number freedFirst freed freedIDs permitsChannel", lasting: true,
+		Args: "number freedHolds freedIDs permitsChannel", lasting: true, adds: true,
 	},
 	FairRelease: {
 		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: "name queue deadlines alive claims",
@@ -225,7 +225,7 @@ var Operations = [Ops]Operation{
 	},
 	PermitTake: {
 		Name: "permit take", does: takes, Script: &scripts.PermitTake, Head: "publish leaveBy engineBytes engine", Keys: "name held receipt line",
-		Args: "number resent permits lease permitsPlace permitsChannel", gives: granted,
+		Args: "number resent runs permitsPlace collects permitsChannel", gives: granted,
 	},
 	FairAsk: {
 		Name: "fair ask", does: acquires, Script: &scripts.FairAsk, Head: "notAfter engine life publish", Keys: "name queue deadlines alive claims",
@@ -233,7 +233,7 @@ var Operations = [Ops]Operation{
 	},
 	Take: {
 		Name: "take", does: takes, Script: &scripts.Take, Head: "publish leaveBy engine", Keys: "name receipt line",
-		Args: "number resent runs permitsPlace permitsChannel", gives: granted,
+		Args: "number resent runs permitsPlace collects permitsChannel", gives: granted,
 	},
 
 	GetCount:     {Name: "look", Script: &scripts.GetCount, Keys: "name"},

@@ -40,6 +40,7 @@ type Outcome struct {
 	Fault         scripts.Fault // Foreign and Refused, also as Last: the script's fault, if a script refused
 	ServerMessage string        // Refused, also as Last: the error that the server answered; Down and Doubtful: the reason; TooLate: how late it was
 	Passes        bool          // Refused: the reason may pass by itself
+	Absent        bool          // Taken, also as Last: no permits are there, free or held
 }
 
 // final reports whether later answers will be no better.

@@ -8,46 +8,46 @@ func TestPermitEndScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
 		"a hold ends by MaxHold though another one ended before": `
 			max-hold 500ms
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 500ms
-			b locks lease 400ms              -> permit take 2 400ms n 1
+			b locks lease 400ms              -> permit take 2 1x1x400,
 			answer 1                         -> b: granted until 395ms
 			after 390ms                      -> (333ms) permit renew 3 1,1,1000; 1s
 			answer 1
-			after 700ms                      -> (5ms) b ends: lost; permit free 4 next 2 n 1; (110ms) a ends: too long`,
+			after 700ms                      -> (5ms) b ends: lost; permit free 4 2,1,0; n 1; (110ms) a ends: too long`,
 		"three Unlocks wait each for its own hold": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 600ms n 1
+			b locks lease 600ms              -> permit take 2 1x1x600,
 			answer 1                         -> b: granted until 594ms
-			c locks lease 900ms              -> permit take 3 900ms n 1
+			c locks lease 900ms              -> permit take 3 1x1x900,
 			answer 1                         -> c: granted until 891ms
-			a unlocks                        -> permit free 4 next 1 n 1
+			a unlocks                        -> permit free 4 1,1,0; n 1
 			b unlocks
 			c unlocks
 			after 1s                         -> (295ms) a ok: doubtful; (594ms) b ok: doubtful; (891ms) c ok: doubtful`,
 		"the oldest of eight": `
-			a locks lease 300s               -> permit take 1 5m0s n 1
+			a locks lease 300s               -> permit take 1 1x1x300000,
 			answer 1                         -> a: granted until 4m57s
 			after 1s
-			b locks lease 300s               -> permit take 2 5m0s n 1
+			b locks lease 300s               -> permit take 2 1x1x300000,
 			answer 1                         -> b: granted until 4m58s
-			c locks lease 300s               -> permit take 3 5m0s n 1
+			c locks lease 300s               -> permit take 3 1x1x300000,
 			answer 1                         -> c: granted until 4m58s
-			d locks lease 300s               -> permit take 4 5m0s n 1
+			d locks lease 300s               -> permit take 4 1x1x300000,
 			answer 1                         -> d: granted until 4m58s
-			e locks lease 300s               -> permit take 5 5m0s n 1
+			e locks lease 300s               -> permit take 5 1x1x300000,
 			answer 1                         -> e: granted until 4m58s
-			f locks lease 300s               -> permit take 6 5m0s n 1
+			f locks lease 300s               -> permit take 6 1x1x300000,
 			answer 1                         -> f: granted until 4m58s
-			g locks lease 300s               -> permit take 7 5m0s n 1
+			g locks lease 300s               -> permit take 7 1x1x300000,
 			answer 1                         -> g: granted until 4m58s
-			h locks lease 300s               -> permit take 8 5m0s n 1
+			h locks lease 300s               -> permit take 8 1x1x300000,
 			answer 1                         -> h: granted until 4m58s
 			oldest                           -> 0s`,
 		"who asks once hears that too few replicas have its permits": `
-			a locks try                      -> permit take 1 1s n 1
-			alone 1                          -> a: too few; permit free 2 next 1 n 1`,
+			a locks try                      -> permit take 1 1x1x1000,
+			alone 1                          -> a: too few; permit free 2 1,1,0; n 1`,
 	})
 }
 

@@ -1,111 +1,200 @@
 package gate
 
-import "time"
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/wheellock/wheellock/scripts"
+)
 
 // permits are the holds of a semaphore with leases: each has permits with ids of their own, for a lease of its own. One call takes permits
-// for the head of the queue (permits.lua). One call renews up to 48 holds.
+// for many waiters from the head of the queue, or frees those of many holds, or renews them (permits.lua).
 type permits struct {
 	cfg      *Config
-	changes  *changes // of the name: releases join them
-	held     map[*Hold]*permit
-	renewAt  Time // when the next hold is to be renewed, or earlier
-	endAt    Time // when the next hold ends or the next caller of Unlock must be answered, or earlier
-	sent     Time // when the call left that is being answered
+	changes  *changes  // of the name: releases join them
+	asked    []share   // what the question under way, or the last one, takes
+	held     []*permit // in the order of their ids, which is that of their grants. Some have ended
+	ended    int       // so many of held
+	due      timed     // by when a hold is to be renewed
+	ends     timed     // by when a hold ends, or its caller of Unlock must be answered
+	sent     Time      // when the call left that is being answered
 	now      Time
-	watch    bool    // the watchdog is to keep the hold that is asked for
 	renewals retries // failures in a row
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
 type permit struct {
 	Tenure
+	ps         *permits
 	h          *Hold
 	n          int64
 	extend     time.Duration // the lease that Extend asked for; 0: none
 	atRisk     bool          // its holder was warned, and it was not renewed since
-	pendingAck               // the callers of Extend
+	pendingAck               // the callers of Extend; when it has ended, the caller of Unlock
+	at         [2]Time       // Never: it is not in that order
+	in         [2]int32      // where in it
 }
 
-// pendingUnlock is an Unlock that waits for the answer, at most until its hold would have ended.
-type pendingUnlock struct {
-	ack   Settler
-	until Time
+// share is what a call takes for one waiter.
+type share struct {
+	n     int64
+	lease time.Duration
 }
 
-// Settle implements Settler.
-func (p *pendingUnlock) Settle(out Outcome) bool {
-	ack := p.ack
-	p.ack = nil
-	settle(ack, out)
-	return true
+// The orders of permits, by one of their times.
+const (
+	byRenewal = iota
+	byEnd
+)
+
+// timed is permits in the order of one of their times: a heap.
+type timed struct {
+	all []*permit
+	by  int8
 }
 
-// ask takes permits for the head of the queue alone.
-func (ps *permits) ask(q *Queue, place int64) Command {
-	w := q.head
-	for other := w; other != nil; other = other.next {
-		other.asked = other == w
+func (t *timed) Len() int           { return len(t.all) }
+func (t *timed) Less(i, k int) bool { return t.all[i].at[t.by] < t.all[k].at[t.by] }
+
+func (t *timed) Swap(i, k int) {
+	t.all[i], t.all[k] = t.all[k], t.all[i]
+	t.all[i].in[t.by], t.all[k].in[t.by] = int32(i), int32(k)
+}
+
+// Push and Pop are for package heap.
+func (t *timed) Push(p any) { t.all = append(t.all, p.(*permit)) }
+func (t *timed) Pop() any {
+	last := len(t.all) - 1
+	t.all[last], t.all = nil, t.all[:last]
+	return nil
+}
+
+// put moves p to this time; Never: out of the order.
+func (t *timed) put(p *permit, at Time) {
+	was := p.at[t.by]
+	p.at[t.by] = at
+	switch {
+	case was == Never && at == Never:
+	case was == Never:
+		p.in[t.by] = int32(len(t.all))
+		heap.Push(t, p)
+	case at == Never:
+		heap.Remove(t, int(p.in[t.by]))
+	default:
+		heap.Fix(t, int(p.in[t.by]))
 	}
-	ps.watch = w.Watch
-	return Command{Op: PermitTake, Lease: w.Lease, Args: TakeArgs{N: w.N, Place: place}.Args()}
 }
 
-// admitPermits grants the permits that c took to the first waiter that wants just these, or frees them.
-func (s *Sequencer) admitPermits(now Time, c *Command) {
-	ps := &s.permits
-	p := &permit{Tenure: Tenure{ID: c.ID, Lease: c.Lease, Watch: ps.watch}, n: c.Args.Take().N}
-	p.Deadline, p.Next = c.Sent+c.Lease-margin(c.Lease), Never
-	if ps.watch {
-		p.Next = c.Sent + c.Lease/3
+// next is the earliest time; Never: there is none.
+func (t *timed) next() Time {
+	if len(t.all) == 0 {
+		return Never
 	}
-	if now >= p.Deadline { // a grant that is read after its own deadline is not passed on
-		s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, overdue(now, c, c.Lease))
-		ps.release(p.ID, p.n, nil)
-		return
+	return t.all[0].at[t.by]
+}
+
+// admitPermits grants the shares that c took to waiters from the head of the queue that want just these. What no waiter wants is freed, and so
+// is what an earlier copy of c may have taken and is not in Redis as a whole any more. vain: some were over when the answer came.
+func (s *Sequencer) admitPermits(now Time, c *Command) (vain Outcome) {
+	id := c.ID
+	for i, one := range s.permits.asked {
+		served := scripts.Reply(i) < c.Reply
+		if !served && !c.Args.Take().Resent {
+			break
+		}
+		p := &permit{Tenure: Tenure{ID: id, Lease: one.lease, Deadline: c.Sent + one.lease - margin(one.lease)}, ps: &s.permits, n: one.n}
+		late := now >= p.Deadline // a grant that is read after its own deadline is not passed on
+		if !served || late || !s.grantPermits(now, p, c.Sent) {
+			s.permits.release(p, nil)
+		}
+		if served && late {
+			vain = overdue(now, c, one.lease)
+		}
+		id += uint64(one.n)
 	}
-	s.tries = 0
-	for w := s.contest.queue.head; w != nil && w.N == p.n && w.Lease == p.Lease && w.Watch == p.Watch; w = s.contest.queue.head {
-		p.h = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold)
+	return vain
+}
+
+// grantPermits makes p the hold of the first waiter if it wants just these permits, or of one behind it if its caller has gone. False: nobody
+// wants them.
+func (s *Sequencer) grantPermits(now Time, p *permit, sent Time) bool {
+	for w := s.contest.queue.head; w != nil && w.N == p.n && w.Lease == p.Lease; w = s.contest.queue.head {
+		p.h, p.Watch = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold), w.Watch
 		if s.grant(now, w) {
-			ps.add(p)
-			return
+			s.permits.add(p, sent)
+			return true
 		}
 		p.h.alive = false
 	}
-	ps.release(p.ID, p.n, nil)
+	return false
 }
 
 // add adds a hold that has begun.
-func (ps *permits) add(p *permit) {
-	if ps.held == nil {
-		ps.held = make(map[*Hold]*permit)
-	}
-	ps.held[p.h] = p
+func (ps *permits) add(p *permit, sent Time) {
+	p.at = [2]Time{Never, Never}
+	ps.held = append(ps.held, p)
 	ps.cfg.Stats.Held.Inc()
-	ps.schedule(p)
+	if p.Watch {
+		ps.due.put(p, sent+p.Lease/3)
+	}
+	ps.ends.put(p, min(p.Deadline, p.h.until))
 }
 
-// schedule sets the times at which p is renewed and ends.
-func (ps *permits) schedule(p *permit) {
-	ps.renewAt = min(ps.renewAt, p.Next)
-	ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
+// find returns the living hold that has the permit with this number; nil: none of this engine.
+func (ps *permits) find(number uint64) *permit {
+	i, found := slices.BinarySearchFunc(ps.held, number, func(p *permit, number uint64) int { return cmp.Compare(p.ID, number) })
+	if !found {
+		i--
+	}
+	if i < 0 || number >= ps.held[i].ID+uint64(ps.held[i].n) || !ps.held[i].h.alive {
+		return nil
+	}
+	return ps.held[i]
 }
 
-// release frees n permits that nobody holds any more, with ids from first on.
-func (ps *permits) release(first uint64, n int64, ack Settler) {
-	ps.changes.queue = append(ps.changes.queue, Change{Op: PermitFree, Args: PermitFreeArgs{N: n, First: first}.Args(), Ack: ack})
+// of returns what h has; nil: it has ended.
+func (ps *permits) of(h *Hold) *permit {
+	if p := ps.find(h.Tenure); p != nil && p.h == h {
+		return p
+	}
+	return nil
+}
+
+// release frees permits that nobody holds any more.
+func (ps *permits) release(p *permit, ack Settler) {
+	holds := scripts.PermitHolds(scripts.AppendPermitHold(nil, p.ID, p.n, 0))
+	ps.changes.add(Change{Op: PermitFree, Args: PermitFreeArgs{Holds: holds, N: p.n}.Args(), Ack: ack})
 }
 
 // end ends a hold. Its permits are freed by the next call.
 func (ps *permits) end(p *permit, ack Settler) {
-	delete(ps.held, p.h)
 	p.h.alive = false
+	ps.forget()
 	ps.cfg.Stats.Held.Dec()
 	if p.atRisk {
 		ps.cfg.Stats.AtRisk.Dec()
 	}
-	p.settle(Outcome{Why: Lost})
-	ps.release(p.ID, p.n, ack)
+	p.pendingAck.settle(Outcome{Why: Lost})
+	ps.due.put(p, Never)
+	ps.ends.put(p, Never)
+	ps.release(p, ack)
+}
+
+// forget takes the holds that have ended off the front of held, and out of it when they are more than the others.
+func (ps *permits) forget() {
+	ended := func(p *permit) bool { return !p.h.alive }
+	ps.ended++
+	for len(ps.held) > 0 && ended(ps.held[0]) {
+		ps.held[0], ps.held, ps.ended = nil, ps.held[1:], ps.ended-1
+	}
+	if ps.ended > len(ps.held)/2 {
+		ps.held, ps.ended = slices.DeleteFunc(ps.held, ended), 0
+	}
+	if len(ps.held) == 0 {
+		ps.held = nil
+	}
 }
 
 // lose ends a hold that its holder has not given back.
@@ -115,29 +204,23 @@ func (ps *permits) lose(p *permit, why Why) {
 	ps.end(p, nil)
 }
 
-// endDue ends the holds with a deadline that has passed.
+// endDue ends the holds with a deadline that has passed. Unlock never blocks past it.
 func (ps *permits) endDue(now Time) {
-	if now < ps.endAt {
-		return
-	}
-	ps.endAt = Never
-	for _, p := range ps.held {
-		switch {
-		case now >= p.Deadline || now >= p.h.until && !p.h.watch:
+	for ps.ends.next() <= now {
+		switch p := ps.ends.all[0]; {
+		case !p.h.alive:
+			p.Settle(Outcome{Why: Doubtful})
+		case now >= p.Deadline || !p.h.watch:
 			ps.lose(p, Lost)
-		case now >= p.h.until:
+		default:
 			ps.lose(p, TooLong)
-		default:
-			ps.endAt = min(ps.endAt, p.Deadline, p.h.until)
 		}
 	}
-	for _, c := range ps.changes.queue {
-		switch u, is := c.Ack.(*pendingUnlock); {
-		case !is || u.ack == nil:
-		case now >= u.until: // Unlock never blocks past the deadline
-			u.Settle(Outcome{Why: Doubtful})
-		default:
-			ps.endAt = min(ps.endAt, u.until)
-		}
-	}
+}
+
+// Settle answers the caller of Unlock, unless it was answered at the deadline. It implements Settler.
+func (p *permit) Settle(out Outcome) bool {
+	p.ps.ends.put(p, Never)
+	p.pendingAck.settle(out)
+	return true
 }

@@ -5,66 +5,66 @@ import "testing"
 func TestPermitScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
 		"permits are taken for the first, renewed and freed": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 3
-			answer 1                         -> a: granted until 990ms; permit take 3 1s n 3
+			answer 1                         -> a: granted until 990ms; permit take 3 3x1x1000,
 			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 6 1s next 6 n 3
+			subscribed                       -> permit take 6 3x1x1000, n 3 collects
 			answer held 500ms                -> subscribe redisson_sc:{stock}
 			after 334ms                      -> (333ms) permit renew 9 1,2,1000; 1s
-			answer 1                         -> permit take 10 1s next 6 n 3
+			answer 1                         -> permit take 10 3x1x1000, n 3 collects
 			after 200ms
 			answer 1                         -> b: granted until 1.324s
-			b unlocks                        -> permit free 13 next 10 n 3
-			answer 2                         -> b ok: granted 2
-			a unlocks                        -> permit free 14 next 1 n 2
+			b unlocks                        -> permit free 13 10,3,0; n 3
+			answer 1                         -> b ok: granted
+			a unlocks                        -> permit free 14 1,2,0; n 2
 			a unlocks                        -> a ok: lost
-			answer not-mine                  -> a ok: lost
+			answer 0                         -> a ok: lost
 			oldest                           -> none
 			idle                             -> false
 			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"a try is told how long it would take, and with it those who want as much": `
-			a locks n 2 try                  -> permit take 1 1s n 2
+			a locks n 2 try                  -> permit take 1 2x1x1000,
 			b locks n 3 try
 			c locks n 1 try
-			answer held 700ms                -> a: taken for 700ms; b: taken for 700ms; permit take 3 1s n 1
+			answer held 700ms                -> a: taken for 700ms; b: taken for 700ms; permit take 3 1x1x1000,
 			answer 1                         -> c: granted until 990ms
-			d locks n 5                      -> permit take 4 1s n 5
+			d locks n 5                      -> permit take 4 5x1x1000,
 			e locks try                      -> e: taken for who knows how long
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"permits that nobody here has are freed by their numbers": `
-			x changes permit-free 8          -> permit free 1 id-0000000000008 n 1
-			answer not-mine                  -> x ok: lost
-			y changes permit-free 0          -> permit free 2 id-0000000000000 n 1
+			x changes permit-free 8          -> permit free 1 id-0000000000008
+			answer 0                         -> x ok: lost
+			y changes permit-free 0          -> permit free 2 id-0000000000000
 			not-sent
-			after 1s                         -> permit free 3 id-0000000000000 n 1
-			answer 1                         -> y ok: granted 1
+			after 1s                         -> permit free 3 id-0000000000000
+			answer 1                         -> y ok: granted
 			idle                             -> true`,
 		"a fixed lease ends, and is not renewed": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
 			oldest                           -> 0s
-			after 300ms                      -> (295ms) a ends: lost; permit free 2 next 1 n 1
+			after 300ms                      -> (295ms) a ends: lost; permit free 2 1,1,0; n 1
 			answer 1
 			oldest                           -> none
 			idle                             -> true`,
 		"extensions without end keep nobody from giving back, or from asking": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
-			b locks lease 300ms              -> permit take 2 300ms n 1
+			b locks lease 300ms              -> permit take 2 1x1x300,
 			answer 1                         -> b: granted until 295ms
 			a extends 500ms                  -> permit renew 3 1,1,500; 300ms
 			a extends 600ms
 			b unlocks
 			c locks lease 300ms
-			answer 1                         -> permit free 4 next 2 n 1
+			answer 1                         -> permit free 4 2,1,0; n 1
 			a extends 700ms
-			answer 0                         -> b ok: granted; permit take 5 300ms n 1
+			answer 1                         -> b ok: granted; permit take 5 1x1x300,
 			a extends 800ms
 			answer 1                         -> c: granted until 295ms; permit renew 6 1,1,800; 300ms`,
 		"an extension counts from when its call left": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
 			a extends 500ms                  -> permit renew 2 1,1,500; 300ms
 			after 5ms
@@ -78,11 +78,11 @@ func TestPermitScenes(t *testing.T) {
 			a extends 100ms                  -> permit renew 4 1,1,100; 300ms
 			answer 1                         -> a ok: granted until 901ms
 			a until                          -> 901ms
-			after 1s                         -> (891ms) a ends: lost; permit free 5 next 1 n 1
+			after 1s                         -> (891ms) a ends: lost; permit free 5 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
 		"an extension that was not answered is asked for again": `
-			a locks lease 900ms              -> permit take 1 900ms n 1
+			a locks lease 900ms              -> permit take 1 1x1x900,
 			answer 1                         -> a: granted until 891ms
 			a extends 2s                     -> permit renew 2 1,1,2000; 900ms
 			lost
@@ -97,18 +97,18 @@ func TestPermitScenes(t *testing.T) {
 			denied NOPERM                    -> a ok: refused "NOPERM"
 			a until                          -> 2.99s
 			after 10s                        -> (20ms) permit renew 5 1,1,1; 900ms; (1.97s) a ends: lost
-			answer 1                         -> permit free 6 next 1 n 1
+			answer 1                         -> permit free 6 1,1,0; n 1
 			idle                             -> false`,
 		"an extension of a hold that is gone": `
-			a locks lease 900ms              -> permit take 1 900ms n 1
+			a locks lease 900ms              -> permit take 1 1x1x900,
 			answer 1                         -> a: granted until 891ms
 			a extends 2s                     -> permit renew 2 1,1,2000; 900ms
-			answer 0                         -> a ends: lost; a ok: lost; permit free 3 next 1 n 1
-			answer not-mine
+			answer 0                         -> a ends: lost; a ok: lost; permit free 3 1,1,0; n 1
+			answer 0
 			a extends 1s                     -> a ok: lost
 			idle                             -> true`,
 		"a renewal that fails is tried again until the deadline": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
 			lost
@@ -124,103 +124,103 @@ func TestPermitScenes(t *testing.T) {
 			after 335ms                      -> (333ms) permit renew 4 1,1,1000; 1s
 			lost
 			after 800ms                      -> (20ms) permit renew 4 1,1,1000; 1s; (655ms) a ends: lost
-			answer 1                         -> permit free 5 next 1 n 1
+			answer 1                         -> permit free 5 1,1,0; n 1
 			idle                             -> false`,
 		"an unlocking caller waits no longer than its hold would have lasted": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			b locks
-			answer 1                         -> a: granted until 295ms; permit take 2 1s n 1
+			answer 1                         -> a: granted until 295ms; permit take 2 1x1x1000,
 			a unlocks
 			after 300ms                      -> (295ms) a ok: doubtful
-			answer held 1s                   -> permit free 3 next 1 n 1; subscribe redisson_sc:{stock}:wheellock:u
-			answer 1                         -> permit take 4 1s n 1
+			answer held 1s                   -> permit free 3 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u
+			answer 1                         -> permit take 4 1x1x1000,
 			subscribed`,
 		"a grant that comes too late is given back": `
-			a locks lease 20ms               -> permit take 1 20ms n 1
+			a locks lease 20ms               -> permit take 1 1x1x20,
 			b locks lease 20ms try           -> b: taken for who knows how long
 			c locks lease 30ms
 			after 20ms
-			answer 1                         -> permit free 2 next 1 n 1
+			answer 1                         -> permit free 2 1,1,0; n 1
 			answer 1
-			after 20ms                       -> (17ms) permit take 3 20ms n 1
-			answer 1                         -> a: granted until 52ms; permit take 4 30ms n 1`,
+			after 20ms                       -> (17ms) permit take 3 1x1x20,1x1x30,
+			answer 2                         -> a: granted until 52ms; c: granted until 62ms`,
 		"a grant that too few replicas have is given back": `
-			a locks n 3                      -> permit take 1 1s n 3
-			alone 1                          -> permit free 4 next 1 n 3
+			a locks n 3                      -> permit take 1 3x1x1000,
+			alone 1                          -> permit free 4 1,3,0; n 3
 			answer 1
 			message
-			after 20ms                       -> (18ms) permit take 5 1s n 3
+			after 20ms                       -> (18ms) permit take 5 3x1x1000,
 			answer 1                         -> a: granted until 1.008s
 			a until                          -> 1.008s`,
 		"a grant for a caller who has gone is freed, or another's": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 3
 			c locks n 2
 			a goes                           -> a: is not there
-			answer 1                         -> permit free 3 next 1 n 2
-			answer 1                         -> permit take 4 1s n 3
-			answer 1                         -> b: granted until 990ms; permit take 7 1s n 2`,
+			answer 1                         -> permit free 3 1,2,0; n 2
+			answer 1                         -> permit take 4 3x1x1000,2x1x1000,
+			answer 2                         -> b: granted until 990ms; c: granted until 990ms`,
 		"a grant for a caller who goes before it hears of it": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			a leaves
-			answer 1                         -> a: is not there; permit free 3 next 1 n 2
+			answer 1                         -> a: is not there; permit free 3 1,2,0; n 2
 			answer 1
-			b locks n 2                      -> permit take 4 1s n 2
+			b locks n 2                      -> permit take 4 2x1x1000,
 			c locks n 2
 			b leaves
 			answer 1                         -> b: is not there; c: granted until 990ms`,
 		"a question whose answer was lost is sent again under its numbers": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 1 try                  -> b: taken for who knows how long
 			lost
-			after 20ms                       -> (17ms) permit take 1 1s next 1 n 2
+			after 20ms                       -> (17ms) permit take 1 2x1x1000, next 1
 			lost
-			after 40ms                       -> (33ms) permit take 1 1s next 1 n 2
+			after 40ms                       -> (33ms) permit take 1 2x1x1000, next 1
 			answer 1                         -> a: granted until 1.043s`,
 		"a message asks again when permits came, and not when there are none": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer held 1900ms               -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 4 n 2
+			subscribed                       -> permit take 3 2x1x1000, n 2 collects
 			answer held 1900ms               -> subscribe redisson_sc:{stock}
 			message 0
-			message 1                        -> permit take 5 1s next 4 n 2
+			message 1                        -> permit take 5 2x1x1000, n 2 collects
 			answer held 1800ms
-			after 500ms
-			message 1 2                      -> permit take 7 1s next 4 n 2
+			after 400ms
+			message 1 2                      -> permit take 7 2x1x1000, n 2 collects
 			answer held 1300ms
-			message 3                        -> permit take 9 1s next 4 n 2
-			answer 1                         -> a: granted until 1.49s
-			a unlocks                        -> permit free 11 next 9 n 2
+			message 3                        -> permit take 9 2x1x1000, n 2 collects
+			answer 1                         -> a: granted until 1.39s
+			a unlocks                        -> permit free 11 9,2,0; n 2
 			message 1
-			answer 1                         -> a ok: granted 1
+			answer 1                         -> a ok: granted
 			message 1
 			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u`,
 		"messages in vain are heeded less often": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer held 1900ms               -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 4 n 2
+			subscribed                       -> permit take 3 2x1x1000, n 2 collects
 			answer held 1900ms               -> subscribe redisson_sc:{stock}
-			message                          -> permit take 5 1s next 4 n 2
+			message                          -> permit take 5 2x1x1000, n 2 collects
 			answer held 1900ms
 			in-vain 8 held 1900ms
-			message                          -> permit take 23 1s next 4 n 2
+			message                          -> permit take 23 2x1x1000, n 2 collects
 			answer held 1900ms
 			message
 			message
-			after 1ms                        -> permit take 25 1s next 4 n 2
+			after 1ms                        -> permit take 25 2x1x1000, n 2 collects
 			answer held 1900ms
 			message
 			message
 			after 1ms
-			after 2ms                        -> (1ms) permit take 27 1s next 4 n 2
+			after 2ms                        -> (1ms) permit take 27 2x1x1000, n 2 collects
 			message
 			after 2ms
 			message
 			answer held 1900ms
-			after 4ms                        -> (2ms) permit take 29 1s next 4 n 2
+			after 4ms                        -> (2ms) permit take 29 2x1x1000, n 2 collects
 			answer 1                         -> a: granted until 998ms`,
 		"an extension that too few replicas have": `
-			a locks lease 900ms              -> permit take 1 900ms n 1
+			a locks lease 900ms              -> permit take 1 1x1x900,
 			answer 1                         -> a: granted until 891ms
 			a extends 5s                     -> permit renew 2 1,1,5000; 900ms
 			alone 1                          -> a ok: too few
@@ -228,37 +228,36 @@ func TestPermitScenes(t *testing.T) {
 			idle                             -> false
 			after 1s                         -> (18ms) permit renew 3 1,1,1; 900ms; (891ms) a ends: lost`,
 		"permits that come for who has gone while others want other leases": `
-			a locks lease 900ms              -> permit take 1 900ms n 1
+			a locks lease 900ms              -> permit take 1 1x1x900,
 			b locks lease 800ms
 			c locks
 			a leaves
-			answer 1                         -> a: is not there; permit free 2 next 1 n 1
-			answer 1                         -> permit take 3 800ms n 1
-			answer 1                         -> b: granted until 792ms; permit take 4 1s n 1
-			b drops
-			answer 1                         -> c: granted until 990ms; permit free 5 next 3 n 1
+			answer 1                         -> a: is not there; permit free 2 1,1,0; n 1
+			answer 1                         -> permit take 3 1x1x800,1x1x1000,
+			answer 2                         -> b: granted until 792ms; c: granted until 990ms
+			b drops                          -> permit free 5 3,1,0; n 1
 			answer 1
-			c unlocks                        -> permit free 6 next 4 n 1
-			answer 1                         -> c ok: granted 1
+			c unlocks                        -> permit free 6 4,1,0; n 1
+			answer 1                         -> c ok: granted
 			idle                             -> true`,
 		"a caller that gives up is told what was heard last": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 1
 			answer held 700ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 4 n 2
+			subscribed                       -> permit take 3 2x1x1000,1x1x1000, n 2 collects
 			a times-out                      -> a: timed out, last taken for 700ms
-			answer held 650ms                -> permit take 5 1s next 2 n 1
+			answer held 650ms                -> permit take 6 1x1x1000, n 1
 			answer held 600ms                -> subscribe redisson_sc:{stock}
 			after 100ms
 			b waits-no-longer                -> b: gave up, last taken for 500ms`,
 		"pauses of a question do not depend on its lease, those of a renewal do": `
-			a locks lease 100ms              -> permit take 1 100ms n 1
+			a locks lease 100ms              -> permit take 1 1x1x100,
 			lost
-			after 20ms                       -> (17ms) permit take 1 100ms next 1 n 1
+			after 20ms                       -> (17ms) permit take 1 1x1x100, next 1
 			again LOADING
-			after 40ms                       -> (37ms) permit take 1 100ms next 1 n 1
+			after 40ms                       -> (37ms) permit take 1 1x1x100, next 1
 			answer 1                         -> a: granted until 152ms
-			b locks watch 100ms              -> permit take 2 100ms n 1
+			b locks watch 100ms              -> permit take 2 1x1x100,
 			answer 1                         -> b: granted until 155ms
 			after 34ms                       -> (33ms) permit renew 3 2,1,100; 100ms
 			lost
@@ -269,228 +268,226 @@ func TestPermitScenes(t *testing.T) {
 			answer 1
 			b until                          -> 209ms`,
 		"what time has ended ends before a caller comes": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			stall 2s
-			b locks                          -> a ends: lost; permit free 2 next 1 n 1
-			answer 0                         -> permit take 3 1s n 1
+			b locks                          -> a ends: lost; permit free 2 1,1,0; n 1
+			answer 1                         -> permit take 3 1x1x1000,
 			answer 1                         -> b: granted until 2.99s`,
 		"what time has ended ends before an extension": `
-			a locks lease 500ms              -> permit take 1 500ms n 1
+			a locks lease 500ms              -> permit take 1 1x1x500,
 			answer 1                         -> a: granted until 495ms
 			stall 2s
-			a extends 5s                     -> a ends: lost; a ok: lost; permit free 2 next 1 n 1`,
+			a extends 5s                     -> a ends: lost; a ok: lost; permit free 2 1,1,0; n 1`,
 		"what time has ended ends before an unlock": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			stall 2s
-			a unlocks                        -> a ends: lost; a ok: lost; permit free 2 next 1 n 1`,
+			a unlocks                        -> a ends: lost; a ok: lost; permit free 2 1,1,0; n 1`,
 		"what time has ended ends before an answer": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			stall 2s
-			answer held 1s                   -> a ends: lost; permit free 3 next 1 n 1; subscribe redisson_sc:{stock}:wheellock:u`,
+			answer held 1s                   -> a ends: lost; permit free 3 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u`,
 		"what time has ended ends before the link is up": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			stall 2s
-			link-up                          -> a ends: lost; permit free 2 next 1 n 1`,
+			link-up                          -> a ends: lost; permit free 2 1,1,0; n 1`,
 		"what time has ended ends before permits are freed": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			stall 2s
-			x changes permit-free 1          -> a ends: lost; permit free 2 next 1 n 1
-			answer 1                         -> permit free 3 id-0000000000001 n 1
-			answer not-mine                  -> x ok: lost`,
+			x changes permit-free 1          -> a ends: lost; permit free 2 1,1,0; n 1
+			answer 1                         -> permit free 3 id-0000000000001
+			answer 0                         -> x ok: lost`,
 		"permits of ours end once those of others are freed": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 2                      -> permit take 2 1s n 2
+			b locks n 2                      -> permit take 2 2x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 2 8 1 3    -> permit free 4 id-0000000000008 n 1
+			x changes permit-free 2 8 1 3    -> permit free 4 id-0000000000008
 			lost
-			after 20ms                       -> (20ms) permit free 4 id-0000000000008 n 1
-			answer 1                         -> b ends: unlocked; a ends: unlocked; permit free 5 next 2 n 2
-			answer 1                         -> permit free 6 next 1 n 1
-			answer 1                         -> x ok: granted 1
+			after 20ms                       -> (20ms) permit free 4 id-0000000000008
+			answer 1                         -> b ends: unlocked; a ends: unlocked; permit free 5 2,2,0;1,1,0; n 3
+			answer 3                         -> x ok: granted
 			oldest                           -> none
 			idle                             -> true`,
 		"permits of ours stay when another one is not held": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			x changes permit-free 1 8        -> permit free 2 id-0000000000008 n 1
-			answer not-mine                  -> x ok: lost
+			x changes permit-free 1 8        -> permit free 2 id-0000000000008
+			answer 0                         -> x ok: lost
 			oldest                           -> 0s
-			y changes permit-free 8 1        -> permit free 3 id-0000000000008 n 1
+			y changes permit-free 8 1        -> permit free 3 id-0000000000008
 			denied NOPERM                    -> y ok: refused "NOPERM"
 			oldest                           -> 0s`,
-		"permits of several holds are freed by as many calls, and each must succeed": `
-			a locks                          -> permit take 1 1s n 1
+		"a thousand permits are freed by one call, more by several, and each must succeed": `
+			a locks n 600                    -> permit take 1 600x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 2                      -> permit take 2 1s n 2
+			b locks n 400                    -> permit take 601 400x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 1 3        -> a ends: unlocked; b ends: unlocked; permit free 4 next 1 n 1
-			denied NOPERM                    -> permit free 5 next 2 n 2
+			c locks                          -> permit take 1001 1x1x1000,
+			answer 1                         -> c: granted until 990ms
+			x changes permit-free 1 1000 1001 -> a ends: unlocked; b ends: unlocked; c ends: unlocked; permit free 1002 1,600,0;601,400,0; n 1000
+			denied NOPERM                    -> permit free 1003 1001,1,0; n 1
 			answer 1                         -> x ok: refused "NOPERM"
 			idle                             -> true`,
 		"of several holds that are freed one was lost, and Redis refuses another": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
-			c locks                          -> permit take 3 1s n 1
+			c locks n 999                    -> permit take 3 999x1x1000,
 			answer 1                         -> c: granted until 990ms
-			x changes permit-free 1 2 3      -> a ends: unlocked; b ends: unlocked; c ends: unlocked; permit free 4 next 1 n 1
-			answer not-mine                  -> permit free 5 next 2 n 1
-			denied NOPERM                    -> permit free 6 next 3 n 1
-			answer not-mine                  -> x ok: refused "NOPERM"
+			x changes permit-free 1 2 3      -> a ends: unlocked; b ends: unlocked; c ends: unlocked; permit free 1002 1,1,0;2,1,0; n 2
+			answer 2                         -> permit free 1003 3,999,0; n 999
+			denied NOPERM                    -> x ok: refused "NOPERM"
 			idle                             -> true`,
 		"of several holds that are freed one was lost": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 next 1 n 1
-			answer not-mine                  -> permit free 4 next 2 n 1
-			answer 1                         -> x ok: lost
+			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 1,1,0;2,1,0; n 2
+			answer 2                         -> x ok: lost
 			idle                             -> true`,
 		"a caller whose permits are freed by several calls is answered when the engine ends": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 next 1 n 1
+			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 1,1,0;2,1,0; n 2
 			end                              -> x ok: doubtful`,
 		"permits of ours end while those of others are freed": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			x changes permit-free 8 1        -> permit free 2 id-0000000000008 n 1
+			x changes permit-free 8 1        -> permit free 2 id-0000000000008
 			a unlocks
-			answer 1                         -> x ok: granted 1; permit free 3 next 1 n 1
-			answer 1                         -> a ok: granted 1
+			answer 1                         -> x ok: granted; permit free 3 1,1,0; n 1
+			answer 1                         -> a ok: granted
 			idle                             -> true`,
 		"an extension while the link is down": `
-			a locks lease 900ms              -> permit take 1 900ms n 1
+			a locks lease 900ms              -> permit take 1 1x1x900,
 			answer 1                         -> a: granted until 891ms
 			a extends 5s                     -> permit renew 2 1,1,5000; 900ms
 			not-sent
 			a until                          -> 891ms
 			link-up                          -> permit renew 3 1,1,5000; 900ms
 			answer 1                         -> a ok: granted until 4.95s
-			a unlocks                        -> permit free 4 next 1 n 1
+			a unlocks                        -> permit free 4 1,1,0; n 1
 			not-sent
-			link-up                          -> permit free 5 next 1 n 1
-			answer 1                         -> a ok: granted 1`,
+			link-up                          -> permit free 5 1,1,0; n 1
+			answer 1                         -> a ok: granted`,
 		"a caller who was not asked for": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 1
 			a goes                           -> a: is not there
-			answer held 5s                   -> permit take 3 1s n 1
+			answer held 5s                   -> permit take 3 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 4 1s next 2 n 1
+			subscribed                       -> permit take 4 1x1x1000, n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}`,
 		"a message while a question is on its way": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 4 n 2
+			subscribed                       -> permit take 3 2x1x1000, n 2 collects
 			message
-			answer held 5s                   -> permit take 5 1s next 4 n 2
+			answer held 5s                   -> permit take 5 2x1x1000, n 2 collects
 			answer held 5s                   -> subscribe redisson_sc:{stock}`,
 		"pauses begin anew": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			again LOADING
-			after 20ms                       -> (17ms) permit take 2 1s n 1
+			after 20ms                       -> (17ms) permit take 2 1x1x1000,
 			again LOADING
-			after 40ms                       -> (33ms) permit take 3 1s n 1
+			after 40ms                       -> (33ms) permit take 3 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 4 1s next 2 n 1
+			subscribed                       -> permit take 4 1x1x1000, n 1
 			again LOADING
-			after 20ms                       -> (20ms) permit take 5 1s next 2 n 1
+			after 20ms                       -> (20ms) permit take 5 1x1x1000, n 1
 			answer 1                         -> a: granted until 1.07s
-			b locks                          -> permit take 6 1s next 2 n 1
+			b locks                          -> permit take 6 1x1x1000, n 1
 			again LOADING
-			after 20ms                       -> (17ms) permit take 7 1s next 2 n 1`,
+			after 20ms                       -> (17ms) permit take 7 1x1x1000, n 1`,
 		"a hold is no more when it was granted to who has gone": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			a leaves
-			answer 1                         -> a: is not there; permit free 2 next 1 n 1
+			answer 1                         -> a: is not there; permit free 2 1,1,0; n 1
 			a count                          -> 0
 			answer 1
 			idle                             -> true`,
 		"a renewal while another change waits for the link": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 300ms
-			x changes permit-free 9          -> permit free 2 id-0000000000009 n 1
+			x changes permit-free 9          -> permit free 2 id-0000000000009
 			not-sent
 			after 100ms
-			y changes permit-add 1           -> permit renew 3 1,1,1000; 1s
-			answer 1                         -> permit free 4 id-0000000000009 n 1
-			answer not-mine                  -> x ok: lost; permit add 5 n 1
+			y changes permit-add 1           -> permit free 3 id-0000000000009
+			answer 0                         -> x ok: lost; permit renew 4 1,1,1000; 1s
+			answer 1                         -> permit add 5 n 1
 			answer 1                         -> y ok: granted 1`,
 		"a machine is woken when something is due, and not earlier": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			alarm                            -> none
 			answer 1                         -> a: granted until 990ms
 			alarm                            -> 333ms
-			b locks lease 200ms              -> permit take 2 200ms n 1
+			b locks lease 200ms              -> permit take 2 1x1x200,
 			answer 1                         -> b: granted until 195ms
 			alarm                            -> 195ms
-			b unlocks                        -> permit free 3 next 2 n 1
-			answer 1                         -> b ok: granted 1
-			alarm                            -> 195ms
+			b unlocks                        -> permit free 3 2,1,0; n 1
+			answer 1                         -> b ok: granted
+			alarm                            -> 333ms
 			after 334ms                      -> (333ms) permit renew 4 1,1,1000; 1s
 			not-sent
-			alarm                            -> 20ms
+			alarm                            -> 656ms
 			link-up                          -> permit renew 5 1,1,1000; 1s
 			answer 1
 			alarm                            -> 333ms
-			c locks                          -> permit take 6 1s n 1
+			c locks                          -> permit take 6 1x1x1000,
 			answer held 700ms                -> subscribe redisson_sc:{stock}:wheellock:u
 			alarm                            -> 333ms
 			c goes                           -> c: is not there
 			alarm                            -> 333ms
-			a unlocks                        -> permit free 7 next 1 n 1
+			a unlocks                        -> permit free 7 1,1,0; n 1
 			again LOADING
 			alarm                            -> 16ms`,
 		"numbers of permits follow each other": `
-			a locks n 5                      -> permit take 1 1s n 5
+			a locks n 5                      -> permit take 1 5x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 1                      -> permit take 6 1s n 1
+			b locks n 1                      -> permit take 6 1x1x1000,
 			answer 1                         -> b: granted until 990ms
-			c locks n 1                      -> permit take 7 1s n 1
+			c locks n 1                      -> permit take 7 1x1x1000,
 			answer 1                         -> c: granted until 990ms
-			a drops                          -> permit free 8 next 1 n 5
+			a drops                          -> permit free 8 1,5,0; n 5
 			answer 1
-			x changes permit-free 7          -> c ends: unlocked; permit free 9 next 7 n 1
-			answer 1                         -> x ok: granted 1
-			y changes permit-free 6          -> b ends: unlocked; permit free 10 next 6 n 1
-			answer not-mine                  -> y ok: lost
+			x changes permit-free 7          -> c ends: unlocked; permit free 9 7,1,0; n 1
+			answer 1                         -> x ok: granted
+			y changes permit-free 6          -> b ends: unlocked; permit free 10 6,1,0; n 1
+			answer 0                         -> y ok: lost
 			b unlocks                        -> b ok: lost`,
 		"permits are freed by their numbers, those of other engines by themselves": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 2                      -> permit take 3 1s n 2
+			b locks n 2                      -> permit take 3 2x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 2 0 9      -> permit free 5 id-0000000000000id-0000000000009 n 2
-			answer 2                         -> a ends: unlocked; permit free 6 next 1 n 2
-			answer 1                         -> x ok: granted 1
-			x changes permit-free 3 4        -> b ends: unlocked; permit free 7 next 3 n 2
-			answer 1                         -> x ok: granted 1
+			x changes permit-free 2 0 9      -> permit free 5 id-0000000000000id-0000000000009
+			answer 1                         -> a ends: unlocked; permit free 6 1,2,0; n 2
+			answer 1                         -> x ok: granted
+			x changes permit-free 3 4        -> b ends: unlocked; permit free 7 3,2,0; n 2
+			answer 1                         -> x ok: granted
 			idle                             -> true`,
 		"a question whose answer never comes": `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			b locks n 1
 			lost
-			after 49s                        -> (17ms) permit take 1 1s next 1 n 2
+			after 49s                        -> (17ms) permit take 1 2x1x1000, next 1
 			lost
-			after 3s                         -> (33ms) permit take 1 1s next 1 n 2
-			lost                             -> permit take 3 1s n 2
-			answer 1                         -> a: granted until 52.99s; permit take 5 1s n 1
-			answer 1                         -> b: granted until 52.99s`,
+			after 3s                         -> (33ms) permit take 1 2x1x1000, next 1
+			lost                             -> permit take 3 2x1x1000,1x1x1000,
+			answer 2                         -> a: granted until 52.99s; b: granted until 52.99s`,
 		"a suspicion has holds looked for": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			suspect                          -> permit renew 2 1,1,1000; 1s
 			answer 1
@@ -499,44 +496,44 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> permit renew 4 1,1,1000; 1s
 			answer 1`,
 		"the answer to a renewal that had left proves nothing against a suspicion": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
 			suspect
 			answer 1                         -> permit renew 3 1,1,1000; 1s
-			answer 0                         -> a ends: lost; permit free 4 next 1 n 1
-			answer not-mine`,
+			answer 0                         -> a ends: lost; permit free 4 1,1,0; n 1
+			answer 0`,
 		"a closing engine frees what it holds": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			drain                            -> b: closed
 			answer held 100ms
 			subscribed
-			c locks                          -> permit take 3 1s n 1
+			c locks                          -> permit take 3 1x1x1000,
 			answer held 100ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			close                            -> a ends: closed; c: closed; permit free 4 next 1 n 1
+			close                            -> a ends: closed; c: closed; permit free 4 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
 		"an engine that drains frees what comes": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			b locks try                      -> b: taken for who knows how long
 			c locks
 			drain                            -> a: closed; c: closed
-			answer 1                         -> permit free 2 next 1 n 1
+			answer 1                         -> permit free 2 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
 		"a hold may last for so long": `
 			max-hold 500ms
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 500ms
 			a until                          -> 500ms
 			after 600ms                      -> (333ms) permit renew 2 1,1,1000; 1s; (500ms) a ends: too long
-			answer 1                         -> permit free 3 next 1 n 1`,
+			answer 1                         -> permit free 3 1,1,0; n 1`,
 		"nothing will be heard any more": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			a unlocks
 			end                              -> a ok: doubtful; b: closed`,
 	})

@@ -10,39 +10,37 @@ import (
 // freeing is a PermitFree by ids. It frees all ids or none: the permits of other engines are freed first; then the holds of this engine that
 // have some of the ids end.
 type freeing struct {
-	ps   *permits
 	ours []*permit
 	ack  Settler
 }
 
 // free takes the ids of this engine's holds out of c. If no others are left, these holds end now. True: nothing is left of c.
 func (ps *permits) free(c *Change) (done bool) {
-	f := &freeing{ps: ps, ack: c.Ack}
+	f := &freeing{ack: c.Ack}
 	ids, kept := c.Args.PermitFree().IDs, PermitFreeArgs{}
 	for i, number := range c.Numbers {
-		switch p := ps.holder(number); {
+		switch p := ps.find(number); {
 		case p == nil:
 			kept.IDs += ids.At(i)
-			kept.N++
 		case !slices.Contains(f.ours, p):
 			f.ours = append(f.ours, p)
 		}
 	}
 	c.Args, c.Ack = kept.Args(), f
-	if kept.N == 0 {
+	if kept.IDs == "" {
 		f.Settle(Outcome{})
 	}
-	return kept.N == 0
+	return kept.IDs == ""
 }
 
 // Settle handles the answer for the permits of other engines. It ends the holds of this engine, and then frees all their permits (invariant: loss-is-final).
 // It implements Settler.
 func (f *freeing) Settle(out Outcome) bool {
-	ps, all := f.ps, &jointAck{ack: f.ack}
+	all := &jointAck{ack: f.ack}
 	for _, p := range f.ours {
-		if out.Why == Granted && ps.held[p.h] == p { // else it has ended meanwhile
+		if out.Why == Granted && p.h.alive { // else it has ended meanwhile
 			p.h.By.End(Unlocked)
-			ps.end(p, all)
+			p.ps.end(p, all)
 			all.left++
 		}
 	}
@@ -71,24 +69,15 @@ func (j *jointAck) Settle(out Outcome) bool {
 	return true
 }
 
-// holder is the hold that has the permit with this number; nil: none of this engine.
-func (ps *permits) holder(number uint64) *permit {
-	if number == 0 {
-		return nil
-	}
-	for _, p := range ps.held {
-		if number >= p.ID && number < p.ID+uint64(p.n) {
-			return p
-		}
-	}
-	return nil
-}
-
 // Unlock ends a hold that its holder gives back.
 func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	s.permits.endDue(now)
-	if p := s.permits.held[h]; p != nil {
-		s.permits.end(p, &pendingUnlock{ack: ack, until: p.Deadline})
+	if p := s.permits.of(h); p != nil {
+		s.permits.end(p, p)
+		if ack != nil {
+			p.add(ack)
+			s.permits.ends.put(p, p.Deadline)
+		}
 	} else {
 		settle(ack, Outcome{Why: Lost})
 	}
@@ -98,8 +87,9 @@ func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 // Extend moves the end of a hold with a fixed lease to now + lease, unless it is later already.
 func (s *Sequencer) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects) {
 	s.permits.endDue(now)
-	if p := s.permits.held[h]; p != nil { // even if the renewal for an earlier Extend is on its way, or will be repeated
-		p.extend, p.Next, s.permits.renewAt = max(p.extend, lease), now, now
+	if p := s.permits.of(h); p != nil { // even if the renewal for an earlier Extend is on its way, or will be repeated
+		p.extend = max(p.extend, lease)
+		s.permits.due.put(p, now)
 		p.add(ack)
 	} else {
 		settle(ack, Outcome{Why: Lost})
@@ -107,18 +97,19 @@ func (s *Sequencer) Extend(now Time, h *Hold, lease time.Duration, ack Settler, 
 	s.advance(now, fx)
 }
 
-// Oldest is when the oldest living hold was granted.
+// Oldest is when the oldest living hold was granted: the first of them.
 func (s *Sequencer) Oldest() Time {
-	oldest := Never
-	for h := range s.permits.held {
-		oldest = min(oldest, h.Since())
+	if len(s.permits.held) == 0 {
+		return Never
 	}
-	return oldest
+	return s.permits.held[0].h.Since()
 }
 
 // suspect makes Redis be asked whether all holds are there.
 func (ps *permits) suspect(now Time) {
 	for _, p := range ps.held {
-		p.Next, ps.renewAt = now, now
+		if p.h.alive {
+			ps.due.put(p, now)
+		}
 	}
 }

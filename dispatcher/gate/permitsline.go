@@ -1,12 +1,15 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 )
 
 // Engines that wait for permits stand in a line in Redis as those do that wait for a mutex (line.go), but nothing is given to them: when
-// permits are free, a script calls one engine by a 0 in its inbox, and for 200 ms no other engine takes any (scripts/called.lua). A 1 tells an
-// engine that it is the first now. Clients of Redisson, and engines of an older version, free permits without calling anybody. So the first
+// permits are free, a script calls one engine by a 0 in its inbox, and for 200 ms no other engine takes any (scripts/called.lua). If they are
+// too few for its first waiter, which wants several, it collects: it asks every collectPause, and stays called. If the others do not give
+// enough permits back meanwhile, it rests: it leaves the line, asks twice a second, and then collects for twice as long.
+// A 1 tells an engine that it is the first now. Clients of Redisson, and engines of an older version, free permits without calling anybody. So the first
 // asks every leaderPause, and listens to the name's channel for as long as such permits are met. A script meets them if some are left in line
 // (SINCE). An engine that is alone in line, or that finds nothing because others are always faster, expects them after a leaderPause in which
 // nobody has called it.
@@ -16,7 +19,24 @@ const (
 	leaderPause = 500 * time.Millisecond
 	// othersTime is how long permits are expected that are freed without a call (OTHERS in scripts/called.lua).
 	othersTime = 5 * time.Second
+
+	// collectPause is less than CALL in scripts/called.lua by a long round trip.
+	collectPause = 80 * time.Millisecond
+	// How long an engine collects permits, at first and at most. Then it rests for collectRest times as long.
+	leastCollect   = 250 * time.Millisecond
+	longestCollect = 5 * time.Second
+	collectRest    = 4
 )
+
+// collecting is when this engine keeps the others from taking permits.
+type collecting struct {
+	began     Time          // 0: it does not
+	lasts     time.Duration // this time, or the next
+	notBefore Time          // until when it rests
+}
+
+// rests reports whether an engine with a first waiter that wants so many permits stands in no line.
+func (c *collecting) rests(now Time, n int64) bool { return n > 1 && now < c.notBefore }
 
 // place is this engine's in the line for permits.
 type place struct {
@@ -26,7 +46,7 @@ type place struct {
 
 // noteUncalled records that the next question leaves because of the time. If the first in line asks so, others may free permits.
 func (s *Sequencer) noteUncalled(now Time) {
-	if s.place.leads && !s.again {
+	if s.place.leads && !s.again && s.collecting.began == 0 {
 		s.othersUntil = now + othersTime
 	}
 }
@@ -44,18 +64,25 @@ func (s *Sequencer) leaveLine() Command {
 	return c
 }
 
-// askedPlace is how many permits the place is for with which the next question leaves; 0: it leaves none.
-func (s *Sequencer) askedPlace() int64 {
-	w := s.contest.queue.head
-	if s.place.permits == 0 && w != nil && !w.Try && s.rivals.inbox.state == subscribed {
-		return w.N
+// askInLine has a question leave a place for the first waiter, or keep it, and says whether it collects.
+func (s *Sequencer) askInLine(now Time, t *TakeArgs) {
+	w, c := s.contest.queue.head, &s.collecting
+	if c.began != 0 && now >= c.began+c.lasts {
+		*c = collecting{lasts: min(2*c.lasts, longestCollect), notBefore: now + collectRest*c.lasts}
 	}
-	return s.place.permits
+	t.Place = s.place.permits
+	if t.Place == 0 && w != nil && !w.Try && s.rivals.inbox.state == subscribed && !c.rests(now, w.N) {
+		t.Place = w.N
+	}
+	t.Collects = t.Place != 0 && t.wanted() > 1 && now >= c.notBefore
 }
 
 // notePlace records what the answer to a question says about our place.
 func (s *Sequencer) notePlace(c *Command) {
 	p := c.Reply.Place()
+	if !p.Called {
+		s.collecting.began = 0
+	}
 	switch {
 	case !p.Stands:
 		s.place = place{}
@@ -75,11 +102,22 @@ func (s *Sequencer) markPlace(c *Command) {
 
 // waitInLine sees to the subscriptions of an engine that waits for permits, and has it ask in line once its inbox is heard.
 func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
-	p, asked := c.Reply.Place(), c.PermitsPlace() != 0
-	s.rivals.listens = p.Listens || asked && !p.Stands || p.Leads && now < s.othersUntil
+	p, on := c.Reply.Place(), &s.collecting
+	rests, none := on.rests(now, s.contest.queue.head.N), c.PermitsPlace() != 0 && !p.Stands
+	if none { // if Redis refused to write, our place may stand, and be called
+		s.contest.askAt = min(s.contest.askAt, now+leaderPause)
+	}
+	if rests {
+		s.contest.askAt = min(s.contest.askAt, now+leaderPause, on.notBefore)
+	}
+	s.rivals.listens = p.Listens || none && !rests || p.Leads && now < s.othersUntil
 	s.rivals.waitInLine(&s.Entry, s.cfg, fx)
 	if p.Leads {
 		s.scheduleLead(now)
+	}
+	if p.Called {
+		s.contest.askAt = min(s.contest.askAt, c.Sent+collectPause)
+		on.began, on.lasts = cmp.Or(on.began, now), max(on.lasts, leastCollect)
 	}
 }
 

@@ -117,15 +117,15 @@ func TestPermitsLineScenes(t *testing.T) {
 		"a waiter comes while the place is given up": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
 			b locks n 2
-			answer 0                         -> take 4 2x1, n 2
+			answer 0                         -> take 4 2x1, n 2 collects
 			answer joins 0s
-			told 0                           -> take 5 2x1, n 2`,
+			told 0                           -> take 5 2x1, n 2 collects`,
 		"a place that is given up without an answer is given up once more": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
 			lost
 			after 20ms                       -> (18ms) take 3 n 1
 			b locks n 2
-			answer 0                         -> take 4 2x1, n 2
+			answer 0                         -> take 4 2x1, n 2 collects
 			answer joins 0s`,
 		"a place whose end is not sent ends with the inbox": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
@@ -199,17 +199,17 @@ func TestPermitsLineScenes(t *testing.T) {
 		"a try before a waiter takes no place": `
 			a locks n 1 try                  -> take 1 1x1,
 			b locks n 1
-			answer 0                         -> a: taken for who knows how long; take 2 1x1,
+			answer 0                         -> a: taken for who knows how long, absent; take 2 1x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"a try while the inbox of earlier waiters is heard": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			answer 1                         -> a: granted
 			b locks n 1 try                  -> take 4 1x1,
-			answer 0                         -> b: taken for who knows how long`,
+			answer 0                         -> b: taken for who knows how long, absent`,
 		"a waiter while the inbox of earlier ones is heard": waiting + `
 			told 0                           -> take 3 1x1, n 1
 			answer 1                         -> a: granted
-			b locks n 2                      -> take 4 2x1, n 2
+			b locks n 2                      -> take 4 2x1, n 2 collects
 			answer joins 0s
 			b goes                           -> b: is not there; take 5 n 2`,
 		"a place is given up by a call of its own": waiting + `
@@ -256,9 +256,9 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
 			subscribed                       -> take 2 1x1,3x1, n 1
 			answer joins 0s
-			a goes                           -> a: is not there; take 3 3x1, n 1
+			a goes                           -> a: is not there; take 3 3x1, n 1 collects
 			answer joins 0s
-			told 0                           -> take 4 3x1, n 3
+			told 0                           -> take 4 3x1, n 3 collects
 			answer 3                         -> b: granted`,
 		"a question that serves some has the others ask in line at once": `
 			a locks n 1                      -> take 1 1x1,
@@ -276,83 +276,83 @@ func TestPermitsLineScenes(t *testing.T) {
 func TestPlacesOfPermitsThatExpire(t *testing.T) {
 	const (
 		waiting = `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
+			subscribed                       -> permit take 2 1x1x1000, n 1
 			answer joins 5s`
 	)
 	playScenes(t, PermitKind, map[string]string{
 		"one that is called asks at once": waiting + `
-			told 0                           -> permit take 3 1s next 2 n 1
+			told 0                           -> permit take 3 1x1x1000, n 1
 			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> permit free 4 next 3 n 1
-			answer 0                         -> a ok: granted
+			a unlocks                        -> permit free 4 3,1,0; n 1
+			answer 1                         -> a ok: granted
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"the first asks every 500 ms, or when the first of the held permits ends": waiting + `
 			told 1
 			after 499ms
-			after 1ms                        -> permit take 3 1s next 2 n 1
+			after 1ms                        -> permit take 3 1x1x1000, n 1
 			answer is-first 300ms            -> subscribe redisson_sc:{stock}
 			after 300ms
-			after 1ms                        -> permit take 4 1s next 2 n 1
+			after 1ms                        -> permit take 4 1x1x1000, n 1
 			answer is-first-and-listens 5s
-			message                          -> permit take 5 1s next 2 n 1`,
+			message                          -> permit take 5 1x1x1000, n 1`,
 		"each waiter has a place of its own after the one before": waiting + `
 			b locks n 2
-			told 0                           -> permit take 3 1s next 2 n 1
-			answer 1                         -> a: granted until 990ms; permit take 4 1s next 4 n 2
+			told 0                           -> permit take 3 1x1x1000,2x1x1000, n 1
+			answer 1                         -> a: granted until 990ms; permit take 6 2x1x1000, n 2 collects
 			answer joins 5s
-			told 0                           -> permit take 6 1s next 4 n 2`,
+			told 0                           -> permit take 8 2x1x1000, n 2 collects`,
 		"a release of our own does not ask while our place stands": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 1                      -> permit take 2 1s n 1
+			b locks n 1                      -> permit take 2 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 2 n 1
+			subscribed                       -> permit take 3 1x1x1000, n 1
 			answer joins 5s
-			a unlocks                        -> permit free 4 next 1 n 1
-			answer 0                         -> a ok: granted
-			told 0                           -> permit take 5 1s next 2 n 1
+			a unlocks                        -> permit free 4 1,1,0; n 1
+			answer 1                         -> a ok: granted
+			told 0                           -> permit take 5 1x1x1000, n 1
 			answer 1                         -> b: granted until 990ms`,
 		"a place that is given up without an answer is given up once more": waiting + `
-			a goes                           -> a: is not there; permit take 3 next 2
+			a goes                           -> a: is not there; permit take 3 n 1
 			lost
-			after 20ms                       -> (18ms) permit take 3 next 2
+			after 20ms                       -> (18ms) permit take 3 n 1
 			answer not-mine
 			after 1s                         -> (980ms) unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"the question that left the place gets no answer, and its waiter gives up": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
+			subscribed                       -> permit take 2 1x1x1000, n 1
 			lost
 			a goes                           -> a: is not there
-			after 20ms                       -> (17ms) permit take 2 1s next 3 n 1
-			answer stands 5s                 -> permit take 3 next 2
-			answer not-mine`,
+			after 20ms                       -> (17ms) permit take 2 1x1x1000, next 1 n 1
+			answer stands 5s                 -> permit free 3 2,1,0; n 1
+			answer 0                         -> permit take 4 n 1`,
 		"its place is for as many as it asked for, whoever waits now": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			b locks n 3
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
+			subscribed                       -> permit take 2 1x1x1000,3x1x1000, n 1
 			lost
 			a goes                           -> a: is not there
-			after 20ms                       -> (17ms) permit take 2 1s next 3 n 1
-			answer joins 5s                  -> permit take 3 1s next 2 n 3
-			answer stands 5s
-			b goes                           -> b: is not there; permit take 6 next 2`,
+			after 20ms                       -> (18ms) permit take 2 1x1x1000,3x1x1000, next 1 n 1
+			answer joins 5s                  -> permit free 6 2,1,0;3,3,0; n 4
+			answer 0                         -> permit take 7 3x1x1000, n 1 collects
+			b goes                           -> b: is not there`,
 		"a release without an answer leaves no place": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks n 1                      -> permit take 2 1s n 1
+			b locks n 1                      -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> permit free 3 next 2 n 1
+			b unlocks                        -> permit free 3 2,1,0; n 1
 			lost
-			after 20ms                       -> (18ms) permit free 3 next 2 n 1
-			answer 0                         -> b ok: granted`,
+			after 20ms                       -> (18ms) permit free 3 2,1,0; n 1
+			answer 1                         -> b ok: granted`,
 		"a closed engine gives up its place": waiting + `
-			close                            -> a: closed; permit take 3 next 2
+			close                            -> a: closed; permit take 3 n 1
 			answer not-mine
 			idle                             -> true`,
 	})

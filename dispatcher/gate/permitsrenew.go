@@ -18,32 +18,32 @@ type renewed struct {
 	lease time.Duration
 }
 
-// mostRenewed is how many holds one call renews: its answer is a sum of powers of 2, and must stay below the codes of faults.
-const mostRenewed = 48
-
-// mostProlonged bounds the permits of several holds that one call renews: to some milliseconds of the server's time.
-const mostProlonged = 1000
+// What one call renews or frees at most: holds, for its answer is a sum of powers of 2, which must stay below the codes of faults; and
+// permits, or takes: these take some milliseconds of the server's time. One hold has no more.
+const (
+	mostHolds   = 48
+	mostPermits = 1000
+)
 
 // renewDue is the renewal of the holds that are due, if there are any.
 func (ps *permits) renewDue(now Time) (Change, bool) {
-	if now < ps.renewAt {
+	if now < ps.due.next() {
 		return Change{}, false
 	}
-	ps.renewAt = Never
 	r := &renewal{ps: ps}
 	shortest, holds, sum := Never, []byte(nil), int64(0)
-	for _, p := range ps.held {
-		if p.Next <= now && len(r.some) < mostRenewed && (sum == 0 || sum+p.n <= mostProlonged) {
-			p.Next = Never // until the answer
-			one := renewed{p, max(p.extend, p.renewLease())}
-			r.some = append(r.some, one)
-			sum += p.n
-			shortest = min(shortest, p.Lease)
-			holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
+	for now >= ps.due.next() && len(r.some) < mostHolds {
+		p := ps.due.all[0]
+		if sum += p.n; sum > mostPermits && len(r.some) > 0 {
+			break
 		}
-		ps.renewAt = min(ps.renewAt, p.Next)
+		ps.due.put(p, Never) // until the answer
+		one := renewed{p, max(p.extend, p.renewLease())}
+		r.some = append(r.some, one)
+		shortest = min(shortest, p.Lease)
+		holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 	}
-	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, len(r.some) > 0
+	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, true
 }
 
 // renewLease is the lease that a renewal of p asks for. For a fixed lease it is the shortest: the renewal only asks whether the permits are
@@ -64,14 +64,13 @@ func (r *renewal) Settle(out Outcome) bool {
 	}
 	for k, p := range r.some {
 		switch {
-		case ps.held[p.h] != p.permit: // it has ended meanwhile
+		case !p.h.alive: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline
-			p.Next = ps.now + within(pause, p.Lease)
+			ps.due.put(p.permit, ps.now+within(pause, p.Lease))
 			if p.ack != nil && out.Why != Down {
-				p.settle(out)
+				p.pendingAck.settle(out)
 				p.extend = 0
 			}
-			ps.schedule(p.permit)
 		case out.N>>k&1 == 0:
 			ps.lose(p.permit, Lost) // frees what may be left of its permits
 		default:
@@ -92,8 +91,8 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 	if c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
-	for _, p := range ps.held {
-		if p.Watch && p.Next == Never && !p.atRisk && ps.now >= p.half() {
+	for _, p := range ps.changes.first().Ack.(*renewal).some {
+		if p.Watch && p.h.alive && p.at[byRenewal] == Never && !p.atRisk && ps.now >= p.half() {
 			p.atRisk = true
 			p.h.warn(ps.cfg.Stats, unprovedOutcome(c))
 		}
@@ -111,12 +110,12 @@ func (ps *permits) confirm(p renewed) {
 		p.h.until = max(p.h.until, p.Deadline)
 	}
 	p.h.follow(&p.Tenure)
-	if p.Next == Never { // else an extension came after the call was made, or a suspicion: the next call is about that
-		p.settle(Outcome{})
+	ps.ends.put(p.permit, min(p.Deadline, p.h.until))
+	if p.at[byRenewal] == Never { // else an extension came after the call was made, or a suspicion: the next call is about that
+		p.pendingAck.settle(Outcome{})
 		p.extend = 0
 		if p.Watch {
-			p.Next = ps.sent + p.Lease/3
+			ps.due.put(p.permit, ps.sent+p.Lease/3)
 		}
 	}
-	ps.schedule(p.permit)
 }

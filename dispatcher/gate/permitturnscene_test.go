@@ -10,84 +10,83 @@ import (
 func TestPermitTurnScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
 		"who is first now asks at once, whatever the one before slept for": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			b locks n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
+			subscribed                       -> permit take 2 1x2x1000, n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			message                          -> permit take 3 1s next 2 n 1
-			answer 1                         -> a: granted until 990ms; permit take 4 1s next 2 n 1
+			message                          -> permit take 4 1x2x1000, n 1
+			answer 1                         -> a: granted until 990ms; permit take 6 1x1x1000, n 1
 			answer held 5s
-			message                          -> permit take 5 1s next 2 n 1
+			message                          -> permit take 7 1x1x1000, n 1
 			b goes                           -> b: is not there
 			c locks n 2
-			answer held 5s                   -> permit take 6 1s next 4 n 2`,
+			answer held 5s                   -> permit take 8 2x1x1000, n 2 collects`,
 		"sleep ends with the first of the held permits": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
-			answer held 500ms                -> subscribe redisson_sc:{stock}
-			after 500ms
-			after 1ms                        -> permit take 3 1s next 2 n 1
+			subscribed                       -> permit take 2 1x1x1000, n 1
+			answer held 300ms                -> subscribe redisson_sc:{stock}
+			after 300ms
+			after 1ms                        -> permit take 3 1x1x1000, n 1
 			answer held 0s
-			after 1ms                        -> permit take 4 1s next 2 n 1
+			after 1ms                        -> permit take 4 1x1x1000, n 1
 			answer -1
-			after 1s
-			after 1s                         -> (633ms) permit take 5 1s next 2 n 1`,
+			after 1s                         -> (500ms) permit take 5 1x1x1000, n 1`,
 		"what is answered begins pauses anew": `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			again LOADING
-			after 20ms                       -> (17ms) permit take 2 1s n 1
+			after 20ms                       -> (17ms) permit take 2 1x1x1000,
 			a goes                           -> a: is not there
 			b locks n 2
-			answer held 5s                   -> permit take 3 1s n 2
+			answer held 5s                   -> permit take 3 2x1x1000,
 			again LOADING
-			after 20ms                       -> (18ms) permit take 5 1s n 2`,
+			after 20ms                       -> (18ms) permit take 5 2x1x1000,`,
 		"a grant that is read at its deadline is given back": `
-			a locks lease 20ms               -> permit take 1 20ms n 1
+			a locks lease 20ms               -> permit take 1 1x1x20,
 			after 15ms
-			answer 1                         -> permit free 2 next 1 n 1`,
+			answer 1                         -> permit free 2 1,1,0; n 1`,
 		"each Unlock waits for its own hold": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 600ms n 1
+			b locks lease 600ms              -> permit take 2 1x1x600,
 			answer 1                         -> b: granted until 594ms
-			b unlocks                        -> permit free 3 next 2 n 1
+			b unlocks                        -> permit free 3 2,1,0; n 1
 			after 400ms                      -> (295ms) a ends: lost
 			after 200ms                      -> (194ms) b ok: doubtful
-			answer 1                         -> permit free 4 next 1 n 1
+			answer 1                         -> permit free 4 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
 		"two Unlocks wait each for its own hold": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 600ms n 1
+			b locks lease 600ms              -> permit take 2 1x1x600,
 			answer 1                         -> b: granted until 594ms
-			a unlocks                        -> permit free 3 next 1 n 1
+			a unlocks                        -> permit free 3 1,1,0; n 1
 			b unlocks
 			after 400ms                      -> (295ms) a ok: doubtful
 			after 200ms                      -> (194ms) b ok: doubtful`,
 		"an extension is asked for once": `
-			a locks lease 300ms              -> permit take 1 300ms n 1
+			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
 			a extends 900ms                  -> permit renew 2 1,1,900; 300ms
 			answer 1                         -> a ok: granted until 891ms
 			suspect                          -> permit renew 3 1,1,1; 300ms`,
 		"messages are heeded at once again after a grant": `
-			a locks n 1                      -> permit take 1 1s n 1
+			a locks n 1                      -> permit take 1 1x1x1000,
 			b locks n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1s next 2 n 1
+			subscribed                       -> permit take 2 1x2x1000, n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			message                          -> permit take 3 1s next 2 n 1
+			message                          -> permit take 4 1x2x1000, n 1
 			answer held 5s
 			in-vain 8 held 5s
-			message                          -> permit take 12 1s next 2 n 1
+			message                          -> permit take 22 1x2x1000, n 1
 			answer held 5s
-			link-up                          -> permit take 13 1s next 2 n 1
-			answer 1                         -> a: granted until 990ms; permit take 14 1s next 2 n 1
+			link-up                          -> permit take 24 1x2x1000, n 1
+			answer 1                         -> a: granted until 990ms; permit take 26 1x1x1000, n 1
 			answer held 5s
-			message                          -> permit take 15 1s next 2 n 1`,
+			message                          -> permit take 27 1x1x1000, n 1`,
 	})
 }
 
@@ -102,14 +101,14 @@ func TestPermitsAreRenewedInParts(t *testing.T) {
 		}
 	}
 	var users []*benchUser
-	for range mostRenewed + 1 {
+	for range mostHolds + 1 {
 		users = append(users, b.ask(nil))
 		b.run(b.rtt)
 	}
 	b.step(func(m Machine) { m.LinkUp(b.now, &b.fx) })
 	b.run(10 * time.Millisecond)
-	if len(renewed) != 2 || renewed[0]+renewed[1] != mostRenewed+1 || max(renewed[0], renewed[1]) != mostRenewed {
-		t.Errorf("%d holds were renewed in parts of %v, want %d at most", len(users), renewed, mostRenewed)
+	if len(renewed) != 2 || renewed[0]+renewed[1] != mostHolds+1 || max(renewed[0], renewed[1]) != mostHolds {
+		t.Errorf("%d holds were renewed in parts of %v, want %d at most", len(users), renewed, mostHolds)
 	}
 }
 
@@ -127,10 +126,12 @@ func TestHeldPermitsAreCounted(t *testing.T) {
 
 // A permit is that of the hold that took it together with others, and no other's.
 func TestHolderOfAPermit(t *testing.T) {
-	two := &permit{Tenure: Tenure{ID: 7}, n: 2}
-	m := permits{held: map[*Hold]*permit{{}: two}}
-	for number, want := range map[uint64]*permit{0: nil, 6: nil, 7: two, 8: two, 9: nil} {
-		if m.holder(number) != want {
+	held := func(id uint64, n int64) *permit { return &permit{Tenure: Tenure{ID: id}, n: n, h: &Hold{alive: true}} }
+	one, two, ended := held(3, 1), held(7, 2), held(12, 2)
+	ended.h.alive = false
+	m := permits{held: []*permit{one, two, ended, held(20, 1)}}
+	for number, want := range map[uint64]*permit{0: nil, 2: nil, 3: one, 4: nil, 6: nil, 7: two, 8: two, 9: nil, 12: nil, 21: nil} {
+		if m.find(number) != want {
 			t.Errorf("the holder of %d is wrong", number)
 		}
 	}

@@ -55,7 +55,7 @@ func TestRiskScenes(t *testing.T) {
 			after 40ms                       -> (37ms) downgrade 1 1s
 			again LOADING                    -> b at risk: refused for now "LOADING"`},
 		{"permits, of which a renewal is refused", PermitKind, `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 340ms                      -> (333ms) permit renew 2 1,1,1000; 1s
 			again LOADING
@@ -134,7 +134,7 @@ func TestRiskScenes(t *testing.T) {
 			after 20ms                       -> renew read 1 1s
 			answer 1                         -> a is renewed`},
 		{"permits whose renewals get no answer", PermitKind, `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 600ms                      -> (333ms) permit renew 3 1,2,1000; 1s
 			lost                             -> a at risk: doubtful
@@ -144,7 +144,7 @@ func TestRiskScenes(t *testing.T) {
 			lost                             -> a at risk: doubtful
 			a unlocks`},
 		{"permits with just half of their lease left", PermitKind, `
-			a locks n 2                      -> permit take 1 1s n 2
+			a locks n 2                      -> permit take 1 2x1x1000,
 			answer 1                         -> a: granted until 990ms
 			after 490ms                      -> (333ms) permit renew 3 1,2,1000; 1s
 			lost                             -> a at risk: doubtful

@@ -106,6 +106,9 @@ func tellOf(out Outcome) string {
 	case out.TTL < 0:
 		text += " for who knows how long"
 	}
+	if out.Absent {
+		text += ", absent"
+	}
 	if out.N != 0 {
 		text += fmt.Sprintf(" %d", out.N)
 	}
@@ -239,8 +242,8 @@ func sentAs(c *Command) string {
 		text += " " + rounded(c.Lease)
 	}
 	next, n := c.Args.number, c.Args.n
-	if c.Op == Take {
-		next, n = oneIf(c.Args.Take().Resent), c.Args.Take().Place
+	if c.Op == Take || c.Op == PermitTake {
+		next = oneIf(c.Args.Take().Resent)
 	}
 	switch args := c.Args.AcquireRead(); {
 	case c.Op == AcquireRead && args.Yields >= 0:
@@ -254,6 +257,9 @@ func sentAs(c *Command) string {
 	}
 	if n != 0 {
 		text += fmt.Sprintf(" n %d", n)
+	}
+	if _, is := c.takes(); is && c.Args.Take().Collects {
+		text += " collects"
 	}
 	return text
 }
@@ -280,9 +286,9 @@ func (s *scene) reply(words []string) scripts.Reply {
 	switch words[0] {
 	case "held": // for so long
 		return scripts.Reply(-s.duration(words[1]).Milliseconds() - 2)
-	case "stands", "joins", "leads", "joins-first", "is-first", "joins-as-first", "is-first-and-listens":
-		// the same, and a claim or a place stands; it is new; it is the first and is to listen; of permits: it is the first; and is to listen
-		k := map[string]int64{"stands": 1, "joins": 2, "leads": 3, "joins-first": 4, "is-first": 5, "joins-as-first": 6, "is-first-and-listens": 7}[words[0]]
+	case "stands", "joins", "leads", "joins-first", "is-first", "joins-as-first", "is-first-and-listens", "collects":
+		// the same, and a claim or a place stands; it is new; it is the first and is to listen; of permits: it is the first; and is to listen; and collects
+		k := map[string]int64{"stands": 1, "joins": 2, "leads": 3, "joins-first": 4, "is-first": 5, "joins-as-first": 6, "is-first-and-listens": 7, "collects": 13}[words[0]]
 		return scripts.Reply(-k<<43 - s.duration(words[1]).Milliseconds() - 2)
 	case "given": // to another engine, and so many heard of it
 		return scripts.Passed + 1 + scripts.Reply(s.number(words[1]))
@@ -296,6 +302,8 @@ func (s *scene) reply(words []string) scripts.Reply {
 		return scripts.NotMine
 	case "passed":
 		return scripts.Passed
+	case "absent":
+		return 0
 	case "nobody-told":
 		return scripts.PublishDenied
 	}
@@ -568,7 +576,7 @@ func (s *scene) change(name string, words []string) {
 		}
 	}
 	if c.Op == PermitFree { // by their numbers
-		args := PermitFreeArgs{N: int64(len(words) - 1)}
+		args := PermitFreeArgs{}
 		for _, number := range words[1:] {
 			n := s.number(number)
 			c.Numbers = append(c.Numbers, uint64(n))

@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/wheellock/wheellock/scripts"
+import (
+	"slices"
+
+	"github.com/wheellock/wheellock/scripts"
+)
 
 // A counting semaphore without owners.
 //
@@ -10,30 +14,41 @@ import "github.com/wheellock/wheellock/scripts"
 // mostServed bounds the waiters for which one call takes permits, or places in a fair queue: to a fraction of a millisecond of the server's time.
 const mostServed = 128
 
-// askTake takes permits for the waiters at the head of the queue.
-func askTake(q *Queue, place int64, resent bool) Command {
-	runs := make([]byte, 0, 32)
-	sum := int64(0)
-	w := q.head
-	for served := 0; w != nil && served < mostServed && sum+w.N <= maxSum; {
-		want, run := w.N, int64(0)
-		for ; w != nil && w.N == want && served < mostServed && sum+want <= maxSum; w = w.next {
+// askPermits takes permits for the waiters at the head of the queue.
+func (s *Sequencer) askPermits(now Time, resent bool) Command {
+	t := TakeArgs{Resent: resent}
+	op, most, leased := Take, int64(maxSum), s.Kind == PermitKind
+	if leased {
+		op, most = PermitTake, mostPermits
+	}
+	runs, sum, served := make([]byte, 0, 32), int64(0), 0
+	s.permits.asked = s.permits.asked[:0]
+	w := s.contest.queue.head
+	for w != nil && served < mostServed && sum+w.N <= most {
+		run, one := 0, share{n: w.N}
+		if leased {
+			one.lease = w.Lease
+		}
+		for ; w != nil && w.N == one.n && (!leased || w.Lease == one.lease) && served < mostServed && sum+one.n <= most; w = w.next {
 			w.asked = true
 			run++
 			served++
-			sum += want
+			sum += one.n
 		}
-		runs = scripts.AppendRun(runs, want, run)
+		runs = scripts.AppendRun(runs, one.n, int64(run), one.lease)
+		s.permits.asked = append(s.permits.asked, slices.Repeat([]share{one}, run)...)
 	}
 	for ; w != nil && w.asked; w = w.next { // the earlier question was for more waiters
 		w.asked = false
 	}
-	return Command{Op: Take, Args: TakeArgs{Runs: scripts.Runs(runs), Place: place, Resent: resent}.Args()}
+	t.Runs = scripts.Runs(runs)
+	s.askInLine(now, &t)
+	return Command{Op: op, Args: t.Args()}
 }
 
-// admitTaken grants the permits that c took.
+// admitTaken grants the permits that c took, and those that are unassigned.
 func (s *Sequencer) admitTaken(now Time, c *Command) {
-	s.unassigned += int64(c.Reply)
+	s.unassigned += max(int64(c.Reply), 0)
 	for w := s.contest.queue.head; w != nil && w.N <= s.unassigned; w = s.contest.queue.head {
 		n := w.N
 		if s.grant(now, w) {
@@ -56,10 +71,10 @@ type surplus struct {
 	n int64
 }
 
-// Settle keeps the permits if Redis has refused them: they are given again for as long as the engine lives. If the call got no answer, they
+// Settle keeps the permits if Redis has refused them, or was not reached: they are given again for as long as the engine lives. If the call got no answer, they
 // are not given twice. If the key holds something else, there is nothing to give them to.
 func (s *surplus) Settle(out Outcome) bool {
-	if out.Why == Refused {
+	if out.Why == Refused || out.Why == Down {
 		s.s.unassigned += s.n
 	} else {
 		s.s.giveAt = 0

@@ -20,6 +20,7 @@ type Sequencer struct {
 	giveAt     Time    // when unassigned permits may be given back
 	permits    permits // the holds of a semaphore with leases
 	place      place   // in the line for permits
+	collecting collecting
 
 	othersUntil Time // until when permits are expected to be freed without a call
 }
@@ -27,7 +28,7 @@ type Sequencer struct {
 func newSequencer() Machine { return &Sequencer{} }
 
 func (s *Sequencer) reset(cfg *Config) {
-	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, renewAt: Never, endAt: Never}}
+	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, ends: timed{by: byEnd}}}
 	s.contest.reset(&s.rivals)
 }
 
@@ -36,7 +37,7 @@ func (s *Sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	s.permits.endDue(now)
 	s.again = s.again || s.Kind == LatchKind
 	if w.Try && s.contest.queue.lasting() > 0 { // callers that wait come first
-		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1})
+		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1, Absent: s.rivals.last.Absent})
 		return
 	}
 	if s.contest.queue.head == nil {
@@ -63,7 +64,7 @@ func (s *Sequencer) Change(now Time, c Change, fx *Effects) {
 		if !c.lasting() { // it does not wait for the end of a pause
 			s.callAt = min(s.callAt, now)
 		}
-		s.changes.queue = append(s.changes.queue, c)
+		s.changes.add(c)
 	}
 	s.advance(now, fx)
 }
@@ -103,11 +104,15 @@ var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){
 
 // sendOwnChange sends a change that no caller asked for.
 func (s *Sequencer) sendOwnChange(now Time, fx *Effects) bool {
+	if now < s.callAt {
+		return false
+	}
 	c, due := s.ownChange(now)
 	if due {
-		s.changes.queue = append([]Change{c}, s.changes.queue...)
+		s.changes.own = []Change{c}
+		s.sendNew(c.command(), fx)
 	}
-	return due && s.sendChange(now, fx)
+	return due
 }
 
 // sendChange sends the next change.
@@ -136,7 +141,7 @@ func (s *Sequencer) sendQuestion(now Time, fx *Effects) bool {
 	s.noteUncalled(now)
 	s.again = false
 	s.cfg.Stats.Attempts.Inc()
-	s.sendNew(s.question(false), fx)
+	s.sendNew(s.question(now), fx)
 	return true
 }
 
@@ -149,23 +154,22 @@ func (s *Sequencer) ownChange(now Time) (Change, bool) {
 }
 
 // question is the question for the waiters.
-func (s *Sequencer) question(resent bool) Command {
-	switch s.Kind {
-	case LatchKind:
+func (s *Sequencer) question(now Time) Command {
+	if s.Kind == LatchKind {
 		return askCount(&s.contest.queue)
-	case PermitKind:
-		return s.permits.ask(&s.contest.queue, s.askedPlace())
-	default:
-		return askTake(&s.contest.queue, s.askedPlace(), resent)
 	}
+	return s.askPermits(now, false)
 }
 
 // sendNew sends a new call, under the next number.
 func (s *Sequencer) sendNew(c Command, fx *Effects) {
 	s.cfg.LastID++
 	c.Entry, c.ID = &s.Entry, s.cfg.LastID
-	if c.Op == PermitTake && !c.leavesLine() { // its permits have numbers, too
-		s.cfg.LastID += uint64(c.Args.Take().N) - 1
+	if c.Op == PermitTake && !c.leavesLine() { // its permits have numbers, too: the first that of the call
+		s.cfg.LastID--
+		for _, one := range s.permits.asked {
+			s.cfg.LastID += uint64(one.n)
+		}
 	}
 	s.call, s.unsure, s.denied = c, 0, 0
 	s.send(fx)
@@ -186,19 +190,24 @@ func (s *Sequencer) repeat(now Time, fx *Effects) {
 		switch {
 		case s.call.leavesLine():
 		case s.call.Op == Take: // for those that wait now
-			s.call.Args = s.question(true).Args
+			s.call.Args = s.askPermits(now, true).Args
 		case s.call.Op == PermitTake: // the permits that it may have taken have its ids
-			s.call.Args = TakeArgs{N: s.call.Args.Take().N, Place: s.askedPlace(), Resent: true}.Args()
+			t := TakeArgs{Runs: s.call.Args.Take().Runs, Resent: true}
+			s.askInLine(now, &t)
+			s.call.Args = t.Args()
 		}
 		s.send(fx)
 	}
 }
 
+// changing reports whether the call under way is a change.
+func (s *Sequencer) changing() bool { return len(s.changes.underWay()) > 0 }
+
 // endCall ends the call without an answer. Permits of a semaphore that it took are lost, and those that a lease has end by it.
 func (s *Sequencer) endCall(out Outcome) {
 	switch {
-	case s.changes.n > 0:
-		s.changes.settle(out)
+	case s.changing():
+		s.changes.settle(out, 0)
 	case s.call.Op == Take:
 		s.contest.dismiss(s.cfg, out, func(w *Waiter) bool { return w.asked })
 	}
@@ -239,7 +248,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	switch {
 	case s.rivals.isInbox(news.Channel):
 		s.notified(now, news, fx)
-	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds():
+	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && now >= s.collecting.notBefore:
 		s.hinted(now, fx)
 	}
 }
@@ -266,7 +275,7 @@ func (s *Sequencer) Suspect(now Time, fx *Effects) {
 func (s *Sequencer) LinkUp(now Time, fx *Effects) {
 	s.permits.endDue(now)
 	s.permits.suspect(now)
-	s.contest.askAt, s.callAt = min(s.contest.askAt, now), min(s.callAt, now)
+	s.contest.askAt, s.callAt, s.giveAt = min(s.contest.askAt, now), min(s.callAt, now), min(s.giveAt, now)
 	s.tries, s.changes.tries = 0, 0
 	s.contest.endPauses(now)
 	s.askAgain(now, fx)
@@ -274,8 +283,8 @@ func (s *Sequencer) LinkUp(now Time, fx *Effects) {
 
 // Close ends all holds and dismisses all waiters, for good.
 func (s *Sequencer) Close(now Time, fx *Effects) {
-	for _, p := range s.permits.held {
-		s.permits.lose(p, Closed)
+	for len(s.permits.held) > 0 {
+		s.permits.lose(s.permits.held[0], Closed)
 	}
 	s.rivals.close()
 	s.rivals.inbox.close()
@@ -297,7 +306,7 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 // settleAll answers all callers that are left: the engine ends.
 func (s *Sequencer) settleAll() {
 	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
-	if s.call.Op != None && s.changes.n > 0 && (s.flight != None || s.unsure != 0) {
+	if s.call.Op != None && s.changing() && (s.flight != None || s.unsure != 0) {
 		s.endCall(Outcome{Why: Doubtful})
 	}
 	s.changes.settleAll(Outcome{Why: Down})
@@ -305,11 +314,11 @@ func (s *Sequencer) settleAll() {
 
 // NextAlarm is when the machine must be woken if no event comes before.
 func (s *Sequencer) NextAlarm() Time {
-	at := min(s.rivals.nextAlarm(false), s.permits.endAt)
+	at := min(s.rivals.nextAlarm(false), s.permits.ends.next())
 	if s.call.Op == None {
-		at = min(at, s.permits.renewAt)
+		at = min(at, max(s.permits.due.next(), s.callAt))
 		if s.unassigned > 0 {
-			at = min(at, s.giveAt)
+			at = min(at, max(s.giveAt, s.callAt))
 		}
 	}
 	switch {

@@ -26,7 +26,7 @@ func (s *Sequencer) Answer(now Time, c *Command, fx *Effects) {
 	case s.unsure != 0: // this copy did nothing either
 		s.callAt = now + s.pause()
 		s.answerCallers(now, c)
-	case s.changes.n > 0:
+	case s.changing():
 		s.unchanged(now, c)
 	default:
 		s.unasked(now, c)
@@ -38,11 +38,11 @@ func (s *Sequencer) Answer(now Time, c *Command, fx *Effects) {
 func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 	fault := c.Reply.Fault()
 	switch {
-	case s.changes.n == 0 && fault == scripts.None:
+	case !s.changing() && fault == scripts.None:
 		s.call = Command{}
 		s.again = s.again || s.unsure != 0 // the question that took something may have been for others
 		s.admit(now, c, fx)
-	case s.changes.n == 0:
+	case !s.changing():
 		s.unasked(now, c)
 	case fault != scripts.None && fault.Passing():
 		s.unchanged(now, c)
@@ -60,27 +60,22 @@ func (s *Sequencer) admit(now Time, c *Command, fx *Effects) {
 	if c.leavesLine() {
 		return
 	}
-	ttl, held := c.Reply.Held()
+	s.notePlace(c)
 	switch {
 	case s.Kind == LatchKind:
 		s.admitAtZero(now, c)
-		ttl = -1
-	case s.Kind == SemaphoreKind:
-		if !held {
-			s.admitTaken(now, c)
-			s.again = s.again || c.Reply > 0 && c.PermitsPlace() != 0 // the place is gone, and more callers may wait
+	case s.Kind == PermitKind:
+		if vain := s.admitPermits(now, c); vain.Why != Granted {
+			s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, vain)
+			return
 		}
-		ttl = -1
-	case held:
 	default:
-		s.place = place{}
-		s.admitPermits(now, c)
-		return
+		s.admitTaken(now, c)
 	}
 	s.tries = 0
-	s.notePlace(c)
+	s.again = s.again || c.Reply > 0 && c.PermitsPlace() != 0 // the place is gone, and more callers may wait
 	if w := s.contest.queue.head; w != nil && w.asked && (!s.again || now < s.rivals.heedAt) {
-		s.refused(now, w, ttl, c, fx)
+		s.refused(now, w, c, fx)
 	}
 }
 
@@ -97,17 +92,26 @@ func (s *Sequencer) grant(now Time, w *Waiter) bool {
 }
 
 // refused handles an answer that w, the head of the queue, cannot be granted what it wants: the waiters sleep until a message, or the poll
-// cap. ttl is when the first permit comes back if its hold is not renewed; negative: not known.
-func (s *Sequencer) refused(now Time, w *Waiter, ttl time.Duration, c *Command, fx *Effects) {
+// cap.
+func (s *Sequencer) refused(now Time, w *Waiter, c *Command, fx *Effects) {
 	s.cfg.Stats.Waits.Inc()
-	if want := w.N; w.Try { // it does not sleep, nor do those that ask only once and want as much
-		s.contest.dismiss(s.cfg, Outcome{Why: Taken, TTL: ttl}, func(w *Waiter) bool {
-			return w.Try && w.N >= want && (w.asked || s.Kind == PermitKind)
-		})
+	out := Outcome{Why: Taken, TTL: -1, Absent: s.Kind != LatchKind && c.Reply.Absent()}
+	ttl, held := c.Reply.Held() // when the first permit comes back if its hold is not renewed; negative: not known
+	if s.Kind != PermitKind || !held || out.Absent {
+		ttl = -1
+	}
+	if want := w.N; w.Try { // it does not sleep, nor do those that ask only once and want as much: they stand before all that wait
+		out.TTL = ttl
+		for next := w; w != nil && w.Try; w = next {
+			if next = w.next; w.N >= want && (w.asked || s.Kind == PermitKind) {
+				s.contest.queue.remove(w)
+				s.cfg.Answer(w, out)
+			}
+		}
 		return
 	}
 	s.rivals.theirs.ends = leaseEnd(now, ttl)
-	s.contest.answerWaiters(s.cfg, Outcome{Why: Taken, TTL: -1})
+	s.contest.answerWaiters(s.cfg, out)
 	sleep := s.cfg.sleep(ttl, s.cfg.LastID)
 	if c.Asking { // what is published at a node that does not serve the name yet is not heard
 		sleep = min(sleep, s.rivals.spin(s.contest.queue.n, true, s.cfg.LastID))
@@ -133,11 +137,11 @@ func (s *Sequencer) unchanged(now Time, c *Command) {
 	passing := c.Result == Again || c.Result == Answered && fault.Passing()
 	s.answerCallers(now, c)
 	switch {
-	case !s.changes.queue[0].lasting() && c.Result == NotSent:
+	case c.Result == NotSent && (s.changes.own != nil || !s.changes.first().lasting()):
 		s.endCall(unprovedOutcome(c))
 	case c.Result == NotSent: // the next call may add up more of them
 		s.changes.n, s.call = 0, Command{}
-	case !passing || !s.changes.queue[0].lasting() || s.denied != 0 && now >= s.denied+refusalTime:
+	case !passing || !s.changes.first().lasting() || s.denied != 0 && now >= s.denied+refusalTime:
 		s.endCall(refusal(c))
 	default:
 		if s.denied == 0 {
@@ -162,8 +166,8 @@ func (s *Sequencer) unanswered(now Time, c *Command) {
 // unreplicated handles a call that ran, but that too few replicas acknowledged. What it took goes back.
 func (s *Sequencer) unreplicated(now Time, c *Command) {
 	s.call = Command{}
-	if s.changes.n > 0 {
-		s.changes.settle(Outcome{Why: NotReplicated})
+	if s.changing() {
+		s.changes.settle(Outcome{Why: NotReplicated}, 0)
 		return
 	}
 	s.contest.grantedInVain(now, s.cfg, s.cfg.LastID, &s.tries, Outcome{Why: NotReplicated})
@@ -171,7 +175,7 @@ func (s *Sequencer) unreplicated(now Time, c *Command) {
 	case SemaphoreKind:
 		s.unassigned += int64(c.Reply)
 	case PermitKind:
-		s.permits.release(c.ID, c.Args.Take().N, nil)
+		s.admitPermits(Never, c) // frees what c took
 	}
 }
 
@@ -192,7 +196,7 @@ func (s *Sequencer) answerCallers(now Time, c *Command) {
 // doubtful reports whether an earlier copy of the call may still run, or may have run in spite of this fault. A question writes even if it
 // only repeats what it took before, so the fault that writes are refused does not say what it took.
 func (s *Sequencer) doubtful(now Time, fault scripts.Fault) bool {
-	return s.unsure != 0 && (now < lateAfter(s.unsure) || s.changes.n == 0 && fault.Passing())
+	return s.unsure != 0 && (now < lateAfter(s.unsure) || !s.changing() && fault.Passing())
 }
 
 // refusedLate handles a call that came to Redis too late. The answer has told the engine the server's clock, so the call is sent again at
@@ -205,7 +209,7 @@ func (s *Sequencer) refusedLate(now Time, c *Command) {
 
 // retries counts the failures in a row of calls like the one under way.
 func (s *Sequencer) retries() *retries {
-	if s.changes.n > 0 {
+	if s.changing() {
 		return &s.changes.tries
 	}
 	return &s.tries
@@ -214,7 +218,7 @@ func (s *Sequencer) retries() *retries {
 // pause is the pause before the next attempt at the call under way.
 func (s *Sequencer) pause() time.Duration {
 	pause := s.retries().next(s.cfg.LastID)
-	if s.changes.n > 0 && s.call.Lease > 0 {
+	if s.changing() && s.call.Lease > 0 {
 		return within(pause, s.call.Lease)
 	}
 	return pause

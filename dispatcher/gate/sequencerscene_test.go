@@ -10,9 +10,9 @@ func TestSequencerScenes(t *testing.T) {
 	playScenes(t, SemaphoreKind, map[string]string{
 		"a release that nobody heard has no message that comes back": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
-			answer 0                         -> x ok: granted; take 4 5x1, n 5
+			answer 0                         -> x ok: granted; take 4 5x1, n 5 collects
 			answer 0
-			message                          -> take 5 5x1, n 5`,
+			message                          -> take 5 5x1, n 5 collects`,
 		"releases without end keep nobody from asking": `
 			a locks n 2                      -> take 1 2x1,
 			x changes give 1
@@ -40,15 +40,15 @@ func TestSequencerScenes(t *testing.T) {
 			answer 5                         -> y ok: granted 5; drain permits 3
 			answer 5                         -> z ok: granted 5; give 4 n 2`,
 		"a closed engine listens to nothing": waitsForFive + `
-			subscribed                       -> take 3 5x1, n 5
+			subscribed                       -> take 3 5x1, n 5 collects
 			answer 0
 			close                            -> a: closed
 			idle                             -> true`,
 		"one that was heard has, and it is our own": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
-			answer 1                         -> x ok: granted 1; take 4 5x1, n 5
+			answer 1                         -> x ok: granted 1; take 4 5x1, n 5 collects
 			answer 0
-			message                          -> take 5 5x1, n 5
+			message                          -> take 5 5x1, n 5 collects
 			message`,
 		"Redis is asked at once for a caller who came while the one before was asked for": `
 			a locks n 1                      -> take 1 1x1,
@@ -61,7 +61,7 @@ func TestSequencerScenes(t *testing.T) {
 		"a message that was taken for that of a release that was refused": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			message
-			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5`,
+			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5 collects`,
 		"a refusal is believed when no earlier copy can arrive any more": `
 			x changes give 1                 -> give 1 n 1
 			lost
@@ -110,10 +110,10 @@ func TestSequencerScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (18ms) take 4 2x1,`,
 		"who is first now asks at once, whatever the one before slept for": waitsForFive + `
-			message                          -> take 3 5x1, n 5
+			message                          -> take 3 5x1, n 5 collects
 			b locks n 2
 			a goes                           -> a: is not there
-			answer 0                         -> take 4 2x1, n 2`,
+			answer 0                         -> take 4 2x1, n 2 collects`,
 		"a release that is refused for good is no answer to those who wait": `
 			a locks n 5                      -> take 1 5x1,
 			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
@@ -122,7 +122,7 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0
 			x changes give 1                 -> give 4 n 1
 			answer fault 6                   -> x ok: refused (fault 6); take 5 5x1,
-			a times-out                      -> a: timed out, last taken for who knows how long`,
+			a times-out                      -> a: timed out, last taken for who knows how long, absent`,
 		"who goes before Redis was asked for him changes nothing": waitsForFive + `
 			b locks n 1
 			b goes                           -> b: is not there`,
@@ -145,16 +145,16 @@ func TestSequencerScenes(t *testing.T) {
 // Permits that were freed and of which nobody heard.
 func TestAMessageAfterPermitsThatNobodyHeardOf(t *testing.T) {
 	playScene(t, PermitKind, `
-			a locks                          -> permit take 1 1s n 1
+			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1s n 1
+			b locks                          -> permit take 2 1x1x1000,
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 3 1s next 2 n 1
+			subscribed                       -> permit take 3 1x1x1000, n 1
 			answer held 5s                   -> subscribe redisson_sc:{stock}
-			a unlocks                        -> permit free 4 next 1 n 1
-			answer 0                         -> a ok: granted; permit take 5 1s next 2 n 1
+			a unlocks                        -> permit free 4 1,1,0; n 1
+			answer 1                         -> a ok: granted; permit take 5 1x1x1000, n 1
 			answer held 5s
-			message                          -> permit take 6 1s next 2 n 1`)
+			message                          -> permit take 6 1x1x1000, n 1`)
 }
 
 // Who comes while others look at a latch is not let through by what they find, also if he has waited before.

@@ -132,7 +132,7 @@ func changesUnder(ill func(*Command)) func(*bench) {
 		case LatchKind:
 			change.Op = CountDown
 		case PermitKind:
-			change = Change{Op: PermitFree, Args: PermitFreeArgs{N: 1, IDs: scripts.PermitIDs(strings.Repeat("x", 16))}.Args(), Numbers: []uint64{0}}
+			change = Change{Op: PermitFree, Args: PermitFreeArgs{IDs: scripts.PermitIDs(strings.Repeat("x", 16))}.Args(), Numbers: []uint64{0}}
 		}
 		b.step(func(Machine) { m.Change(b.now, change, &b.fx) })
 	}

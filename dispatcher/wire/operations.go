@@ -74,10 +74,9 @@ var words = map[string]word{
 	"resent":       func(w *Writer, c *gate.Command) { w.flag(c.Args.Take().Resent) },
 	"runs":         func(w *Writer, c *gate.Command) { w.string(string(c.Args.Take().Runs)) },
 	"permitsPlace": func(w *Writer, c *gate.Command) { w.number(c.PermitsPlace()) },
-	"permits":      func(w *Writer, c *gate.Command) { w.number(c.Args.Take().N) },
+	"collects":     func(w *Writer, c *gate.Command) { w.flag(c.Args.Take().Collects) },
 	"holds":        func(w *Writer, c *gate.Command) { w.string(string(c.Args.PermitRenew().Holds)) },
-	"freedFirst":   func(w *Writer, c *gate.Command) { w.number(int64(c.Args.PermitFree().First)) },
-	"freed":        func(w *Writer, c *gate.Command) { w.number(c.Args.PermitFree().N) },
+	"freedHolds":   func(w *Writer, c *gate.Command) { w.string(string(c.Args.PermitFree().Holds)) },
 	"freedIDs":     func(w *Writer, c *gate.Command) { w.string(string(c.Args.PermitFree().IDs)) },
 }
 

@@ -244,7 +244,7 @@ func (c *Caller) counting(names []string, channel func(string) string, among ...
 	case "take":
 		c.how().until().arg(c.Engine).each(names, func(name string) {
 			c.key(name, receipt(name), scripts.LineKey(name)).fresh()
-			c.arg(c.One("0", "1"), c.One("1x1", "2x3,1x2", "9x1", "1x3", ""), c.One("0", "1", "2"), channel(name))
+			c.arg(c.One("0", "1"), c.One("1x1", "2x3,1x2", "9x1", "1x3", ""), c.One("0", "1", "2"), c.One("0", "1"), channel(name))
 		})
 	default:
 		c.how().until().each(names, func(name string) {
@@ -276,7 +276,9 @@ func (c *Caller) permits(names []string) {
 	case "permit_take":
 		c.how().until().arg(half, c.Engine).each(names, func(name string) {
 			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh()
-			c.arg(c.One("0", "1"), c.One("0", "1", "2", "3")).lease().arg(c.One("0", "1", "2"), channel(name))
+			lease := c.or("x60000,", "x1,", "x2000,", "x7200000,")
+			runs := c.One("", "1x1"+lease, "2x1"+lease+"1x2"+lease, "1x3"+lease, "3x1x60000,1x1"+lease)
+			c.arg(c.One("0", "1"), runs, c.One("0", "1", "2"), c.One("0", "1"), channel(name))
 		})
 	case "permit_renew":
 		c.arg(half).each(names, func(name string) {
@@ -285,14 +287,17 @@ func (c *Caller) permits(names []string) {
 		})
 	case "permit_free":
 		c.how().until().arg(half).each(names, func(name string) {
-			n, first, ids := 1+c.IntN(2), c.held(name), ""
-			if c.IntN(3) == 0 { // by their ids, whoever has them
-				first = "0"
-				for range n {
+			holds, ids := "", ""
+			if c.IntN(3) > 0 {
+				for range 1 + c.IntN(2) {
+					holds += c.held(name) + c.One(",1,0;", ",2,0;")
+				}
+			} else { // by their ids, whoever has them
+				for range 1 + c.IntN(2) {
 					ids += c.One(append(c.Stands.Parts(held(name), "zset"), "0123456789abcdef")...)
 				}
 			}
-			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh().arg(first, strconv.Itoa(n), ids, channel(name))
+			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh().arg(holds, ids, channel(name))
 		})
 	case "permit_count":
 		c.how().key(names[0], held(names[0])).arg(channel(names[0]))

@@ -26,6 +26,7 @@ var others = map[string]string{
 	"Risk":    "an interface of gate: what happened to a hold",
 	"Wanted":  "an interface of gate: what happened to a hold",
 	"Message": "an event of gate.Machine",
+	"Swap":    "the interface of container/heap",
 	"onEnd":   "on, for a function that is to be called then, as everywhere",
 }
 

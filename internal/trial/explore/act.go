@@ -144,7 +144,7 @@ func (c *caller) releaseOf(held []*caller) {
 			give(h.e, h.hold.Tenure+i)
 		}
 	}
-	args.N, c.frees = int64(len(numbers)), held
+	c.frees = held
 	c.s.callers = append(c.s.callers, c)
 	c.release = &ack{s: c.s, what: "Release", by: c}
 	e.post(c, fmt.Sprintf("releases the permits of %v", held), func(now gate.Time) {

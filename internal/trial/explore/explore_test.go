@@ -194,6 +194,8 @@ func TestFindings(t *testing.T) {
 			`A.write A.run B.write B.run B.arrive B.confirm B.run B.arrive readonly B.drop B.run B.arrive`},
 		"permits of a caller who has gone are not given back after a refusal": {"big semaphore",
 			`B.acquire-two B.drop B.run B.arrive noperm B.run`},
+		"a called engine that Redis refuses to keep in line sleeps, and nobody else may take": {"line of a semaphore, given up",
+			`A.acquire-two A.run A.arrive A.confirm A.run A.arrive tick A.ring A.run A.arrive A.confirm A.run A.arrive A.hear readonly A.run B.acquire`},
 		"permits of several holds are freed by their ids, and the first refusal is told to nobody": {"big permits",
 			`D.acquire D.acquire D.drop D.acquire D.run D.arrive D.run noperm D.arrive D.release D.run`},
 	} {

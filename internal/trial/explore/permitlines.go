@@ -97,7 +97,7 @@ func (s *state) checkPermitLine(f *flight, before []permitsBefore) {
 // leaves reports whether a command gives up a place in line for permits.
 func leaves(c *gate.Command) bool {
 	t := c.Args.Take()
-	return (c.Op == gate.Take || c.Op == gate.PermitTake) && t.Runs == "" && t.N == 0
+	return (c.Op == gate.Take || c.Op == gate.PermitTake) && t.Runs == ""
 }
 
 // hearsOfPlaces notes a place that could not be given up: its engine forgets it, and it goes when nobody hears its inbox.

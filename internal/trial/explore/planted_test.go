@@ -69,6 +69,7 @@ var bugs = []string{
 	"permits that are taken while another engine is called",
 	"a release of permits that calls nobody",
 	"a place for permits that nobody gives up",
+	"a repeated take that is granted to all callers, whatever Redis has of theirs",
 	"a call to the line that the answer to a release ends",
 	"a name refused in a wide call that counts as held by another",
 	"a name refused in a wide call that is charged to the others",

@@ -74,7 +74,7 @@ var bugs = []Bug{
 	}},
 	{"an extension of permits that counts by the answer to an earlier call", []edit{
 		{"dispatcher/gate/permitsrenew.go", "ps.sent+p.lease-margin(p.lease))", "ps.sent+max(p.lease, p.extend)-margin(max(p.lease, p.extend)))"},
-		{"dispatcher/gate/permitsrenew.go", "	if p.Next == Never {", "	if p.Next = Never; true {"},
+		{"dispatcher/gate/permitsrenew.go", "	if p.at[byRenewal] == Never {", "	if ps.due.put(p.permit, Never); true {"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
 		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
@@ -84,7 +84,7 @@ var bugs = []Bug{
 		{"engine/lockoption.go", "		wait = o.e.answerTime(ctx)\n", "		wait = 0\n"},
 	}},
 	{"a permit_take that ignores that a lease was refused", []edit{
-		{"scripts/permits.lua", "extend(held, one, score, ends)\n				if refused then return refused end\n", "extend(held, one, score, ends)\n"},
+		{"scripts/permits.lua", "extend(held, one, score, now + lease)\n					if refused then return refused end\n", "extend(held, one, score, now + lease)\n"},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
 		{"dispatcher/gate/keeping.go", "		f.grantedInVain(l, now, g.ID)\n", ""},
@@ -248,6 +248,9 @@ var bugs = []Bug{
 	}},
 	{"a place for permits that nobody gives up", []edit{
 		{"dispatcher/gate/sequencer.go", "case s.place.permits != 0 && s.contest.queue.lasting() == 0:", "case s.place.permits < 0:"},
+	}},
+	{"a repeated take that is granted to all callers, whatever Redis has of theirs", []edit{
+		{"dispatcher/gate/permits.go", "served := scripts.Reply(i) < c.Reply\n", "served := c.Reply > 0\n"},
 	}},
 	{"a call to the line that the answer to a release ends", []edit{
 		{"dispatcher/gate/sequenceranswers.go", "s.again = s.again || s.contest.queue.head != nil && s.place", "s.again = s.contest.queue.head != nil && s.place"},

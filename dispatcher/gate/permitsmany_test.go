@@ -1,0 +1,173 @@
+package gate
+
+import (
+	"testing"
+	"time"
+)
+
+// One call takes or frees the permits of many holds. What no caller wants any more is freed, and what Redis has not in whole is not granted.
+// invariant: change-has-one-effect, reply-says-what-redis-holds
+func TestManyPermitsScenes(t *testing.T) {
+	const threeAtOnce = `
+			x changes permit-free 9          -> permit free 1 id-0000000000009
+			a locks n 1
+			b locks n 2 lease 300ms
+			c locks n 1
+			answer 0                         -> x ok: lost; permit take 2 1x1x1000,2x1x300,1x1x1000,`
+	playScenes(t, PermitKind, map[string]string{
+		"all of them are granted, each under its numbers, and freed by one call": threeAtOnce + `
+			answer 3                         -> a: granted until 990ms; b: granted until 295ms; c: granted until 990ms
+			y changes permit-add 1           -> permit add 6 n 1
+			a unlocks
+			b unlocks
+			c unlocks
+			answer 0                         -> y ok: granted; permit free 7 2,1,0;3,2,0;5,1,0; n 4
+			answer 5                         -> a ok: granted; b ok: lost; c ok: granted
+			idle                             -> true`,
+		"those from the front, as far as the permits go": threeAtOnce + `
+			answer 2                         -> a: granted until 990ms; b: granted until 295ms; subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 6 1x1x1000, n 1`,
+		"the permits of one that has gone are the next one's that wants just these, and else go back": threeAtOnce + `
+			b goes                           -> b: is not there
+			d locks n 1
+			answer 3                         -> a: granted until 990ms; c: granted until 990ms; permit free 6 3,2,0; n 2
+			answer 1                         -> permit take 7 1x1x1000,
+			answer 1                         -> d: granted until 990ms`,
+		"those of one that goes before it hears of them": threeAtOnce + `
+			d locks n 1
+			a leaves
+			c leaves
+			answer 3                         -> a: is not there; b: granted until 295ms; c: is not there; d: granted until 990ms; permit free 6 2,1,0; n 1`,
+		"an answer that was lost: what is there as a whole is granted, what may be left of the others is freed": threeAtOnce + `
+			lost
+			after 20ms                       -> (18ms) permit take 2 1x1x1000,2x1x300,1x1x1000, next 1
+			answer 1                         -> a: granted until 1.008s; permit free 6 3,2,0;5,1,0; n 3
+			answer 0                         -> permit take 7 2x1x300,1x1x1000,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
+		"an answer that comes too late for some": threeAtOnce + `
+			stall 400ms
+			answer 3                         -> a: granted until 990ms; permit renew 6 2,1,1000; 1s
+			answer 1                         -> permit free 7 3,2,0;5,1,0; n 3`,
+		"an answer that too few replicas have": threeAtOnce + `
+			alone 2                          -> permit free 6 2,1,0;3,2,0; n 3`,
+		"a release that is refused, and one whose answer is lost": threeAtOnce + `
+			answer 3                         -> a: granted until 990ms; b: granted until 295ms; c: granted until 990ms
+			y changes permit-add 1           -> permit add 6 n 1
+			a unlocks
+			c unlocks
+			lost
+			after 20ms                       -> (17ms) permit add 6 n 1
+			answer 0                         -> y ok: granted; permit free 7 2,1,0;5,1,0; n 2
+			answer fault 2
+			after 20ms                       -> (16ms) permit free 7 2,1,0;5,1,0; n 2
+			lost
+			after 40ms                       -> (39ms) permit free 7 2,1,0;5,1,0; n 2
+			answer 3                         -> a ok: granted; c ok: granted`,
+	})
+}
+
+// An engine that is called and finds too few permits for its first waiter collects them, for a bounded time.
+// invariant: others-get-a-turn
+func TestCollectingScenes(t *testing.T) {
+	const called = `
+			a locks n 3                      -> take 1 3x1,
+			answer -1                        -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 3x1, n 3 collects
+			answer joins -1ms
+			told 0                           -> take 3 3x1, n 3 collects
+			answer collects -1ms`
+	playScenes(t, SemaphoreKind, map[string]string{
+		"it asks every 80 ms, and is called for as long": called + `
+			after 79ms
+			after 1ms                        -> take 4 3x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 5 3x1, n 3 collects
+			answer 3                         -> a: granted`,
+		"it is told when they are enough": called + `
+			told 0                           -> take 4 3x1, n 3 collects
+			answer 3                         -> a: granted`,
+		"after a quarter of a second it rests without a place for a second, and then collects for half a second": called + `
+			after 80ms                       -> take 4 3x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 5 3x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 6 3x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 7 3x1, n 3
+			answer -1
+			message
+			b locks n 1
+			after 499ms
+			after 1ms                        -> take 8 3x1,1x1,
+			answer -1
+			after 500ms                      -> take 9 3x1,1x1, n 3 collects
+			answer joins -1ms
+			told 0                           -> take 10 3x1,1x1, n 3 collects
+			answer collects -1ms
+			after 400ms                      -> (80ms) take 11 3x1,1x1, n 3 collects
+			answer collects -1ms             -> take 12 3x1,1x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 13 3x1,1x1, n 3 collects
+			answer collects -1ms
+			after 80ms                       -> take 14 3x1,1x1, n 3`,
+		"one that rests takes its place when its first waiter wants one permit": called + `
+			after 300ms                      -> (80ms) take 4 3x1, n 3 collects
+			answer collects -1ms             -> take 5 3x1, n 3
+			answer -1
+			b locks n 1
+			a goes                           -> a: is not there; take 6 1x1, n 1`,
+		"one that others come before collects anew": called + `
+			after 80ms                       -> take 4 3x1, n 3 collects
+			answer is-first -1ms
+			after 499ms
+			after 1ms                        -> take 5 3x1, n 3 collects
+			answer collects -1ms             -> subscribe redisson_sc:{stock}
+			after 80ms                       -> take 6 3x1, n 3 collects`,
+		"who wants one does not": `
+			a locks n 1                      -> take 1 1x1,
+			answer -1                        -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 1x1, n 1`,
+	})
+}
+
+// Who asks for permits of a semaphore that is not there is told so, also when it gives up or comes while others wait.
+func TestNoSemaphoreIsToldScenes(t *testing.T) {
+	for kind, ask := range map[Kind]string{SemaphoreKind: "take 1 1x1,", PermitKind: "permit take 1 1x1x1000,"} {
+		playScenes(t, kind, map[string]string{
+			"a try": `
+			a locks try                      -> ` + ask + `
+			answer absent                    -> a: taken for who knows how long, absent`,
+			"one that waits, and a try behind it": `
+			a locks                          -> ` + ask + `
+			answer absent                    -> subscribe redisson_sc:{stock}:wheellock:u
+			b locks try                      -> b: taken for who knows how long, absent
+			a times-out                      -> a: timed out, last taken for who knows how long, absent`,
+		})
+	}
+}
+
+// So many holds are taken and given back by so few calls, and no event walks through them.
+func TestManyPermitsTakeFewCalls(t *testing.T) {
+	const n = 20_000
+	b := newBench(t, PermitKind, time.Second)
+	calls := make(map[Op]int)
+	b.answer = func(c *Command) {
+		calls[c.Op]++
+		well(c)
+	}
+	users := make([]*benchUser, n)
+	for i := range users {
+		users[i] = b.ask(nil)
+	}
+	b.run(300 * b.rtt)
+	if held, most := b.cfg.Stats.Held.Load(), n/mostServed+3; held != n || calls[PermitTake] > most {
+		t.Fatalf("%d holds after %d calls, want %d after %d at most", held, calls[PermitTake], n, most)
+	}
+	for _, u := range users {
+		b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+	}
+	b.run(600 * b.rtt)
+	if most := n/mostHolds + 3; calls[PermitFree] > most || !b.entry.Machine.Idle() {
+		t.Errorf("idle %t after %d releases, want %d at most", b.entry.Machine.Idle(), calls[PermitFree], most)
+	}
+}
