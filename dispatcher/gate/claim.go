@@ -57,8 +57,9 @@ const (
 	// giftTime is how long a lock is given for at most (GIFT in scripts/line.lua), and a claim stands (CLAIM in scripts/claim.lua). A stop of Redis for
 	// five seconds after a grant loses no lock, and an engine that stands still keeps a lock from others for no longer.
 	giftTime = 10 * time.Second
-	// shortestGift is the shortest lease that is believed to be given: it allows a renewal soon after the grant.
-	shortestGift = 2 * time.Second
+	// shortestGift is the shortest lease that is believed to be given: it allows a renewal soon after the grant, and no copy of the acquire can come
+	// when it is over.
+	shortestGift = LateWindow + clockError
 	// freshGift is how long ago a question may have left for a message to be believed: longer than the default of PollCap. Of an older one too
 	// little may be left.
 	freshGift = 3 * time.Second

@@ -150,21 +150,25 @@ func TestClaimScenes(t *testing.T) {
 			answer joins 2s
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
-		"who has a lease of two seconds believes the message": `
+		"who has a lease for longer than any copy of the acquire is under way believes the message": `
 			codes
-			b locks watch 2s                 -> acquire 1 2s
+			b locks watch 2250ms             -> acquire 1 2.25s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 2s n 1002
+			subscribed                       -> acquire in line 2 2.25s n 1002
 			answer joins 2s
-			given 2                          -> b: granted until 1.98s`,
-		"who has a shorter lease asks": `
+			given 2                          -> b: granted until 2.228s`,
+		"who has a shorter lease asks, and so does whoever follows at its place": `
 			codes
-			b locks watch 1999ms             -> acquire 1 1.999s
+			b locks watch 2249ms             -> acquire 1 2.249s
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1.999s n 1002
+			subscribed                       -> acquire in line 2 2.249s n 1002
 			answer joins 2s
-			given 2                          -> acquire in line 2 1.999s n 1002
-			answer 1                         -> b: granted until 1.979s`,
+			c locks watch 3s
+			b waits-no-longer                -> b: gave up, last taken for 2s
+			told 0                           -> acquire in line 2 3s n 1002
+			answer stands 2s
+			given 2                          -> acquire in line 2 3s n 1002
+			answer 1                         -> c: granted until 2.97s`,
 		"who asks once stands nowhere": claimed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine

@@ -330,7 +330,7 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 20ms                       -> (17ms) give 2 n 1`,
 		"a subscription that is refused later": waitsForTwo + `
 			subscribed NOPERM
-			after 2s                         -> (1.567s) take 3 2x1, n 2`,
+			after 2s                         -> (500ms) take 3 2x1, n 2 collects`,
 		"a change whose answer is given up in its pause": `
 			x changes drain-permits 0        -> drain permits 1
 			lost

@@ -49,9 +49,11 @@ func (t *Tenure) unanswered(until Time) {
 	t.moveEnds(until, t.Lease)
 }
 
-// lateAfter is when an acquire that was sent then cannot run any more. The quarter of a second is for the engine's error about the server's
-// clock.
-func lateAfter(sent Time) Time { return sent + LateWindow + 250*time.Millisecond }
+// clockError is the engine's error about the server's clock at most.
+const clockError = 250 * time.Millisecond
+
+// lateAfter is when an acquire that was sent then cannot run any more.
+func lateAfter(sent Time) Time { return sent + LateWindow + clockError }
 
 // margin is how much earlier a deadline lies here than in Redis: 1 % of the lease for clocks of different speed, and at least 5 ms for the
 // server's rounding and our wake-up.

@@ -21,7 +21,7 @@ const (
 	spared = 3
 	// fleetLease is the shortest lease of which engines believe a message that they were given it. A lock is given for no longer to an engine that
 	// is dead by then, or stands still.
-	fleetLease = 2 * time.Second
+	fleetLease = 2500 * time.Millisecond
 	// lineTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
 	lineTime = time.Minute
 	// promptly is how long a name in a fleet may be free beyond what strikes cost.
