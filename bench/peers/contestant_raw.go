@@ -100,7 +100,7 @@ func (r *rawClaim) given(code string) (bool, error) {
 			return false, err
 		}
 		switch message.Items[len(message.Items)-1].Text {
-		case code:
+		case "-" + code:
 			return true, nil
 		case "0", "1":
 			return false, nil
