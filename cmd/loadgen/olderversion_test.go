@@ -29,6 +29,21 @@ import (
 // Once there is a release, that is the older version, and the module proxy has it.
 const olderCommit = "ae64337e4c61cc2d71fb7d677834b8f03629ade7"
 
+// olderReach stands in for what loadgen asks of the present version besides: the older one does not ask each address of a cluster alone.
+const olderReach = `package topology
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+)
+
+func Reach(ctx context.Context, o rueidis.ClientOption, connect func(context.Context, rueidis.ClientOption) (rueidis.Client, error)) (rueidis.Client, *Map, error) {
+	client, err := connect(ctx, o)
+	return client, nil, err
+}
+`
+
 // In a rolling update processes of an older version share names with those of this one. They exclude each other, each version gets on, and
 // nothing is free for longer than PollCap while somebody waits for it.
 func TestOlderVersionInTheFleet(t *testing.T) {
@@ -108,6 +123,7 @@ func buildOlder(t *testing.T) (program string) {
 		}
 	}
 	replace[filepath.Join(root, "cmd/loadgen/internal/load/simple.go")] = "" // the older version has no simple locks
+	files["dispatcher/topology/reach.go"] = []byte(olderReach)
 	written := 0
 	for path, text := range files {
 		laid := filepath.Join(dir, strconv.Itoa(written)+filepath.Ext(path))

@@ -31,8 +31,11 @@ type program struct {
 }
 
 // patient has a URL say that a server may be silent for six seconds, and not two, before its connection counts as dead: a machine that
-// stands still for a while is no reason to give up.
+// stands still for a while is no reason to give up. A URL with a time of its own is left as it is.
 func patient(url string) string {
+	if strings.Contains(url, "_timeout=") {
+		return url
+	}
 	mark := "?"
 	if strings.Contains(url, mark) {
 		mark = "&"
