@@ -240,6 +240,9 @@ func TestShowCountsProcessesThatWait(t *testing.T) {
 			other.CountDownLatch("start").WaitAsync(ctx)
 		}
 	}
+	redistest.Await(t, "the first in line for permits to listen besides", func() bool {
+		return server.MustDo("PUBSUB", "NUMSUB", keys.PrefixName("redisson_sc", "permits")).Items[1].Int == 1
+	})
 	for name, exit := range map[string]int{"mutex": 0, "fair": 0, "write": 0, "permits": 0, "seats": 1, "start": 1} {
 		redistest.Await(t, "two processes to wait for "+name, func() bool {
 			said, _ := inside(t, exit, "show", name, "--redis", server.URL())

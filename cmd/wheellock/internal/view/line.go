@@ -88,9 +88,12 @@ var ownerInLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+-8[0-9a-f]+-[0-9a-f]+-
 const mostLookedAt = 16
 
 // firstListens reports whether the first place in line listens to the lock's channel besides, because the owner does not give the lock to the
-// line. Of permits it does so only beside clients of Redisson, and is then counted twice.
+// line. Of permits it does so as soon as half a second has passed in which nobody called it.
 func (l *Lock) firstListens() bool {
-	if l.Kind == engine.KindPermits || l.Kind == engine.KindSimple || l.Foreign != "" {
+	switch {
+	case l.Kind == engine.KindPermits:
+		return true
+	case l.Kind == engine.KindSimple || l.Foreign != "":
 		return false
 	}
 	return len(l.Owners) == 0 || l.Holders > mostLookedAt || slices.ContainsFunc(l.Owners, func(o Owner) bool { return !ownerInLine.MatchString(o.ID) })
