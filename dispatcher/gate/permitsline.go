@@ -54,11 +54,14 @@ func (s *Sequencer) noteUncalled(now Time) {
 // heeds reports whether a message on the name's channel is for this engine.
 func (p *place) heeds() bool { return p.leads || p.permits == 0 }
 
-// leaveLine gives up our place: no caller waits any more.
-func (s *Sequencer) leaveLine() Command {
+// leaveLine gives up our place: no caller waits any more. If it collected, its turn is over, and it rests for its share.
+func (s *Sequencer) leaveLine(now Time) Command {
 	c := Command{Op: Take, Args: TakeArgs{Place: s.place.permits}.Args()}
 	if s.Kind == PermitKind {
 		c.Op = PermitTake
+	}
+	if on := &s.collecting; on.began != 0 {
+		on.began, on.notBefore = 0, now+collectRest*(now-on.began)
 	}
 	s.place = place{}
 	return c

@@ -130,7 +130,7 @@ func (s *Sequencer) sendQuestion(now Time, fx *Effects) bool {
 	case s.changes.queue != nil && now < s.callAt:
 		return false
 	case s.place.permits != 0 && s.contest.queue.lasting() == 0:
-		s.sendNew(s.leaveLine(), fx)
+		s.sendNew(s.leaveLine(now), fx)
 		return true
 	case s.contest.queue.head == nil:
 		s.again = false
