@@ -38,6 +38,12 @@ type collecting struct {
 // rests reports whether an engine with a first waiter that wants so many permits stands in no line.
 func (c *collecting) rests(now Time, n int64) bool { return n > 1 && now < c.notBefore }
 
+// rests reports whether the first waiter is to leave the permits that come free to others.
+func (s *Sequencer) rests(now Time) bool {
+	w := s.contest.queue.head
+	return w != nil && s.collecting.rests(now, w.N)
+}
+
 // place is this engine's in the line for permits.
 type place struct {
 	permits int64 // how many it is for; 0: there is none

@@ -248,7 +248,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	switch {
 	case s.rivals.isInbox(news.Channel):
 		s.notified(now, news, fx)
-	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && now >= s.collecting.notBefore:
+	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && !s.rests(now):
 		s.hinted(now, fx)
 	}
 }
