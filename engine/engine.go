@@ -135,7 +135,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if errors.Is(err, ErrInvalid) {
 		return nil, err
 	} else if err != nil {
-		if ctx.Err() == nil {
+		if until, has := ctx.Deadline(); ctx.Err() == nil && !(has && time.Now().After(until)) { // a socket may tell of a deadline before ctx does
 			err = rediserr.Silent(err, "", time.Since(began))
 		}
 		return nil, connecting(&opts, err)

@@ -18,10 +18,10 @@ import (
 //
 // A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. That member is
 // the first for which it waits from then on. The patience is 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of
-// a fixed lease. It bounds how long a MultiLock may keep a name from others while it waits, and how long a call and others that have what
+// a fixed lease or of [Options].MaxHold. It bounds how long a MultiLock may keep a name from others while it waits, and how long a call and others that have what
 // it waits for, and wait for what it has, keep each other waiting. It bounds the call's wait, too: if nobody waits in the line of any member for more than 125 ms, the
 // MultiLock has its turn within the sum of these waits, and within ten times their sum if nobody waits for more than 16 s. With
-// [WithLease] the lease counts from the last member on.
+// [WithLease] the lease counts from the last member on, and MaxHold from the first.
 //
 // Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
 // several engines.
@@ -179,12 +179,12 @@ const (
 )
 
 // patience is how long the call keeps the members that it has while it waits for another one: a random time, so that two calls that wait for each
-// other do not both give up, up to twice the least, which doubles each time that it was too short. Of a fixed lease a part is left in any case.
+// other do not both give up, up to twice the least, which doubles each time that it was too short. Of a fixed lease, and of MaxHold, a part is left in any case.
 func (c *compositeCall) patience(holds []*Hold) time.Duration {
 	least := leastPatience << min(c.tries, mostDoubled)
 	patience := least + rand.N(least)
 	for _, h := range holds {
-		if h != nil && c.demand.fixed {
+		if h != nil && (c.demand.fixed || h.e.opts.MaxHold > 0) {
 			patience = min(patience, time.Until(h.Deadline())/leaseShare)
 		}
 	}

@@ -264,6 +264,22 @@ func TestAMultiLockKeepsNamesForABoundedTime(t *testing.T) {
 			b.Errorf("the lease has %v left, want a second", left)
 		}
 	}))
+	t.Run("which is less than MaxHold", spec(engine.Options{MaxHold: time.Second}, func(b *bubble) {
+		fixed := engine.WithLease(time.Minute)
+		held := []*engine.Hold{b.lock(b.Mutex("a"), fixed), b.lock(b.Mutex("b"), fixed)}
+		w := b.queue(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")))
+		for i := range 10 { // its patience grows
+			time.Sleep(20 * time.Second)
+			b.unlock(held[i%2])
+			held[i%2] = b.lock(b.Mutex(string("ab"[i%2])), fixed) // when it has been given back
+		}
+		if lost := b.Stats().Lost; lost > 0 {
+			b.Errorf("%d holds ended otherwise than by Unlock", lost)
+		}
+		b.unlock(held[0])
+		b.unlock(held[1])
+		b.unlock(w.granted())
+	}))
 }
 
 // A holder that looks when the leases of all parts are over, before the loop does, looks at each once. It is not parallel: it counts what the

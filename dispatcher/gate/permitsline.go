@@ -38,6 +38,12 @@ type collecting struct {
 // rests reports whether an engine with a first waiter that wants so many permits stands in no line.
 func (c *collecting) rests(now Time, n int64) bool { return n > 1 && now < c.notBefore }
 
+// rests reports whether the first waiter is to leave the permits that come free to others.
+func (s *Sequencer) rests(now Time) bool {
+	w := s.contest.queue.head
+	return w != nil && s.collecting.rests(now, w.N)
+}
+
 // place is this engine's in the line for permits.
 type place struct {
 	permits int64 // how many it is for; 0: there is none
@@ -54,11 +60,14 @@ func (s *Sequencer) noteUncalled(now Time) {
 // heeds reports whether a message on the name's channel is for this engine.
 func (p *place) heeds() bool { return p.leads || p.permits == 0 }
 
-// leaveLine gives up our place: no caller waits any more.
-func (s *Sequencer) leaveLine() Command {
+// leaveLine gives up our place: no caller waits any more. If it collected, its turn is over, and it rests for its share.
+func (s *Sequencer) leaveLine(now Time) Command {
 	c := Command{Op: Take, Args: TakeArgs{Place: s.place.permits}.Args()}
 	if s.Kind == PermitKind {
 		c.Op = PermitTake
+	}
+	if on := &s.collecting; on.began != 0 {
+		on.began, on.notBefore = 0, now+collectRest*(now-on.began)
 	}
 	s.place = place{}
 	return c

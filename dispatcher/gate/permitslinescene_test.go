@@ -114,6 +114,27 @@ func TestPermitsLineScenes(t *testing.T) {
 			b goes                           -> b: is not there
 			a goes                           -> a: is not there; take 3 n 1
 			answer 0`,
+		"a turn that its callers leave is over": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2 collects
+			answer collects 0s
+			after 50ms
+			a goes                           -> a: is not there; take 3 n 2
+			answer 0
+			after 300ms
+			b locks n 2                      -> take 4 2x1, n 2 collects`,
+		"the rest after a turn for several is not for one that wants a single permit": `
+			a locks n 2                      -> take 1 2x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> take 2 2x1, n 2 collects
+			answer collects 0s
+			after 50ms
+			a goes                           -> a: is not there; take 3 n 2
+			answer 0
+			b locks n 1                      -> take 4 1x1, n 1
+			answer is-first-and-listens 0s   -> subscribe redisson_sc:{stock}
+			message                          -> take 5 1x1, n 1`,
 		"a waiter comes while the place is given up": waiting + `
 			a goes                           -> a: is not there; take 3 n 1
 			b locks n 2

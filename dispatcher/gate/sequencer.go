@@ -130,7 +130,7 @@ func (s *Sequencer) sendQuestion(now Time, fx *Effects) bool {
 	case s.changes.queue != nil && now < s.callAt:
 		return false
 	case s.place.permits != 0 && s.contest.queue.lasting() == 0:
-		s.sendNew(s.leaveLine(), fx)
+		s.sendNew(s.leaveLine(now), fx)
 		return true
 	case s.contest.queue.head == nil:
 		s.again = false
@@ -248,7 +248,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	switch {
 	case s.rivals.isInbox(news.Channel):
 		s.notified(now, news, fx)
-	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && now >= s.collecting.notBefore:
+	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && !s.rests(now):
 		s.hinted(now, fx)
 	}
 }

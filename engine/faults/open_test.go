@@ -47,6 +47,14 @@ func mustNotOpen(t *testing.T, opts engine.Options, class error, words ...string
 	return err
 }
 
+// lateContext has a deadline, and has not ended by it yet.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
 func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	t.Run("without a server", func(t *testing.T) {
@@ -87,6 +95,12 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 		defer cancel()
 		if _, err := engine.Open(ctx, testkit.OptionsFor(server.Addr())); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Open with a context that ends: %v", err)
+		}
+	})
+	t.Run("with a deadline that the client sees before the context ends", func(t *testing.T) {
+		_, err := engine.Open(lateContext{context.Background(), time.Now()}, testkit.OptionsFor(redistest.Start(t).Addr()))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Open: %v, want the context's error", err)
 		}
 	})
 	t.Run("with something that is no Redis", func(t *testing.T) {
