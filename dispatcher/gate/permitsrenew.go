@@ -37,22 +37,16 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 		if sum += p.n; sum > mostPermits && len(r.some) > 0 {
 			break
 		}
-		ps.due.drop(p) // until the answer
-		one := renewed{p, max(p.extend, p.renewLease())}
+		ps.due.drop(p)                                     // until the answer
+		one := renewed{p, max(p.extend, time.Millisecond)} // of a fixed lease it only asks whether the permits are there
+		if p.Watch {
+			one.lease = max(p.extend, p.Lease)
+		}
 		r.some = append(r.some, one)
 		shortest = min(shortest, p.Lease)
 		holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 	}
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, true
-}
-
-// renewLease is the lease that a renewal of p asks for. For a fixed lease it is the shortest: the renewal only asks whether the permits are
-// there.
-func (p *permit) renewLease() time.Duration {
-	if p.Watch {
-		return p.Lease
-	}
-	return time.Millisecond
 }
 
 // Settle handles the answer to a renewal. It implements Settler.
