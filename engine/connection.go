@@ -148,20 +148,21 @@ func await[T any](ctx context.Context, call func() (T, error), drop func(T)) (T,
 		value T
 		err   error
 	}
-	returned := make(chan answer, 1)
+	returned := make(chan answer)
 	go func() {
 		value, err := call()
-		returned <- answer{value, err}
+		select {
+		case returned <- answer{value, err}:
+		case <-ctx.Done():
+			if err == nil {
+				drop(value)
+			}
+		}
 	}()
 	select {
 	case a := <-returned:
 		return a.value, a.err
 	case <-ctx.Done():
-		go func() {
-			if a := <-returned; a.err == nil {
-				drop(a.value)
-			}
-		}()
 		return *new(T), endedBy(ctx)
 	}
 }

@@ -78,33 +78,26 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) (
 	if !t.e.enter() {
 		return none, t.failed(ErrClosed)
 	}
-	type answer struct {
-		value T
-		err   error
-	}
-	// A caller's context never reaches the client: its deadline would be put on the shared connection.
-	answered := make(chan answer, 1)
 	began := time.Now()
-	go func() {
-		defer t.e.leave()
-		value, err := ask(t.e.client)
-		answered <- answer{value, rediserr.Silent(err, strings.Join(t.e.opts.Redis.InitAddress, ", "), time.Since(began))}
-	}()
 	if within := t.e.answerTime(ctx); within > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, within, errUnanswered)
 		defer stop()
 	}
-	select {
-	case a := <-answered:
-		if a.err != nil {
-			return none, t.unread(a.err)
-		}
-		return a.value, nil
-	case <-ctx.Done():
-		if context.Cause(ctx) == errUnanswered {
-			return none, errorOf(t.doing, t.name, gate.Unanswered)
-		}
+	// A caller's context never reaches the client: its deadline would be put on the shared connection.
+	value, err := await(ctx, func() (T, error) {
+		defer t.e.leave()
+		value, err := ask(t.e.client)
+		return value, rediserr.Silent(err, strings.Join(t.e.opts.Redis.InitAddress, ", "), time.Since(began))
+	}, func(T) {})
+	switch {
+	case err == nil:
+		return value, nil
+	case ctx.Err() == nil:
+		return none, t.unread(err)
+	case context.Cause(ctx) == errUnanswered:
+		return none, errorOf(t.doing, t.name, gate.Unanswered)
+	default:
 		return none, t.failed(endedBy(ctx))
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"net/url"
@@ -27,11 +28,11 @@ import (
 func ParseURL(text string) (Options, error) {
 	u, query, wrong := readURL(text)
 	if wrong != "" {
-		return Options{}, invalid("Redis URL: %s", wrong)
+		return Options{}, invalid("Redis URL: %s; a URL is redis://user:password@host:port/db, rediss:// or unix:///path", wrong)
 	}
 	parsed, err := rueidis.ParseURL(u.String())
-	if err != nil {
-		return Options{}, invalid("Redis URL: %s", unreadable)
+	if err != nil { // it quotes the URL
+		return Options{}, invalid("Redis URL: it has a part that cannot be read")
 	}
 	if parsed.TLSConfig != nil && parsed.Sentinel.MasterSet != "" {
 		parsed.TLSConfig.ServerName = "" // that of the address which is dialled
@@ -42,43 +43,31 @@ func ParseURL(text string) (Options, error) {
 	return Options{Redis: parsed}, nil
 }
 
-const (
-	wanted     = "; want redis://user:password@host:port/db, rediss:// or unix:///path"
-	unreadable = "it has a part that cannot be read; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F" + wanted
-)
-
 // schemes are those of rueidis.ParseURL.
 var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 
 // readURL reads a URL, and says what is wrong with it, without the URL: the parser's own messages quote it, in part or whole. rueidis leaves
-// out what it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0.
+// out what it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0. A database
+// in the path becomes the parameter db.
 func readURL(text string) (u *url.URL, query url.Values, wrong string) {
+	const escapes = "; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F"
 	scheme, rest, has := strings.Cut(text, "://")
-	end := strings.IndexAny(rest+"/", "/?#")
-	host := rest[strings.LastIndexByte(rest[:end], '@')+1 : end]
-	_, port, ported := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
+	authority := rest[:strings.IndexAny(rest+"/", "/?#")]
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
 	u, err := url.Parse(text)
 	switch {
 	case strings.TrimSpace(text) != text:
 		return nil, nil, "it has white space around it"
-	case err == nil && u.Opaque != "" && slices.Contains(schemes, u.Scheme):
-		return nil, nil, "want // after " + u.Scheme + ":"
 	case !has:
-		return nil, nil, "it has no scheme: begin it with redis://, or with rediss:// for TLS" + wanted
+		return nil, nil, "it has no scheme: begin it with redis://, or with rediss:// for TLS"
 	case !slices.Contains(schemes, strings.ToLower(scheme)):
-		return nil, nil, "its scheme is none of " + strings.Join(schemes, ", ") + wanted
+		return nil, nil, "its scheme is none of " + strings.Join(schemes, ", ")
 	case strings.Contains(text, "#"):
-		return nil, nil, "it has a #, which is written %23 in a password" + wanted
-	case strings.Contains(rest[end:], "@") && (err != nil || !number(port) && ported): // it may be a password
-		return nil, nil, unreadable
-	case strings.Contains(host, ","):
-		return nil, nil, "want one host, others as addr=host:port"
-	case strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "["):
-		return nil, nil, "an IPv6 address stands in brackets: [::1]:6379"
-	case ported && !isPort(port):
-		return nil, nil, "want a port from 1 to 65535" + wanted
+		return nil, nil, "it has a #" + escapes
+	case !isHost(host):
+		return nil, nil, "its host: want one, with a port from 1 to 65535, as redis-1:6379 or [::1]:6379, and others as addr=host:port" + escapes
 	case err != nil:
-		return nil, nil, unreadable
+		return nil, nil, "it has a part that cannot be read" + escapes
 	case u.Scheme == "unix" && (u.Host != "" || u.Path == "" || strings.TrimSpace(u.Path) != u.Path):
 		return nil, nil, "want the path from the root on, unix:///path"
 	}
@@ -86,17 +75,28 @@ func readURL(text string) (u *url.URL, query url.Values, wrong string) {
 		return nil, nil, "its parameters cannot be read"
 	}
 	if u.Scheme != "unix" {
-		db := strings.TrimPrefix(u.Path, "/")
-		switch {
-		case db == "":
-			u.Path, u.RawPath = "", ""
-		case !number(db):
-			return nil, nil, "the path behind the host must be the number of a database, as /0" + wanted
-		case query.Has("db") && query.Get("db") != db:
-			return nil, nil, "it has a database in its path and another one as db"
+		if db := strings.TrimPrefix(u.Path, "/"); db != "" && !slices.Contains(query["db"], db) {
+			query.Add("db", db)
 		}
+		u.Path, u.RawPath, u.RawQuery = "", "", query.Encode()
 	}
 	return u, query, parametersWrong(u.Scheme, query)
+}
+
+// isHost reports whether text is a host with a port, or lacks one of them or both.
+func isHost(text string) bool {
+	bracket := strings.LastIndexByte(text, ']') + 1
+	name, port, ported := strings.Cut(text[bracket:], ":")
+	if !ported {
+		port = "6379"
+	}
+	return isAddr(cmp.Or(text[:bracket]+name, "localhost") + ":" + port)
+}
+
+func isAddr(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	n, wrong := strconv.ParseUint(port, 10, 16)
+	return err == nil && wrong == nil && n > 0 && host != "" && !strings.Contains(host, ",")
 }
 
 // parameters are those of rueidis.ParseURL, and sentinel_tls, with what they want.
@@ -104,13 +104,10 @@ var parameters = map[string]struct {
 	wants string
 	is    func(value string) bool
 }{
-	"addr": {"host:port for each addr", func(v string) bool {
-		host, port, err := net.SplitHostPort(v)
-		return err == nil && host != "" && isPort(port)
-	}},
+	"addr":          {"host:port for each addr", isAddr},
 	"client_cache":  {"0: the engine caches nothing", func(v string) bool { return v == "0" }},
 	"client_name":   {"a name", func(v string) bool { return v != "" }},
-	"db":            {"the number of a database", number},
+	"db":            {"the number of a database, as in /0", isNumber},
 	"dial_timeout":  {"a time with its unit, such as 1s", isTime},
 	"master_set":    {"a name", func(v string) bool { return v != "" }},
 	"max_retries":   {"0: the engine alone decides what is sent again", func(v string) bool { return v == "0" }},
@@ -143,14 +140,9 @@ func parametersWrong(scheme string, query url.Values) string {
 	return ""
 }
 
-func number(text string) bool {
+func isNumber(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 31)
 	return err == nil && strconv.FormatUint(n, 10) == text
-}
-
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && n > 0
 }
 
 func isTime(text string) bool {

@@ -27,8 +27,7 @@ type Hold struct {
 	since uint32 // when it was granted, in tenths of a second since the engine was opened: enough for 13 years; set before the grant
 
 	// Owned by the loop.
-	until Time  // its own end, if it has one besides that of the lease; else Never
-	index int32 // its place in holds.more
+	until moment // its own end, if it has one besides that of the lease; else Never
 
 	tenure   *atomic.Int64 // the deadline of its tenure, which it shares with others (holds); nil: deadline follows that. Set before the grant
 	deadline atomic.Int64  // a Time
@@ -63,6 +62,8 @@ func (h *Hold) Write() bool { return h.write && h.Entry.Kind == RWKind }
 // Since is when the hold was granted, to a tenth of a second.
 func (h *Hold) Since() Time { return Time(h.since) * sinceUnit }
 
+func (h *Hold) moment(int8) *moment { return &h.until }
+
 // Deadline is when the hold ends unless it is renewed. Any goroutine may call it.
 func (h *Hold) Deadline() Time {
 	at := h.deadline.Load()
@@ -95,7 +96,7 @@ const sinceUnit = 100 * time.Millisecond
 
 // follow sets the hold's deadline after that of its lease has changed (invariant: hold-within-tenure).
 func (h *Hold) follow(t *Tenure) {
-	at := h.until
+	at := h.until.at
 	if h.tenure == nil {
 		at = min(at, t.Deadline)
 	}

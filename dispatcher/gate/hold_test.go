@@ -73,7 +73,7 @@ func TestHoldsAreMadeForGrants(t *testing.T) {
 // A late part of a hold ends with it.
 func TestALatePartOfAHoldIsAsOld(t *testing.T) {
 	w := Waiter{Hold: &Hold{}, Watch: true, Since: time.Hour}
-	if h := w.begin(2*time.Hour, &Tenure{Deadline: Never}, Never, 3*time.Hour); h.until != 4*time.Hour || h.Since() != time.Hour {
-		t.Errorf("it began at %v and ends at %v", h.Since(), h.until)
+	if h := w.begin(2*time.Hour, &Tenure{Deadline: Never}, Never, 3*time.Hour); h.until.at != 4*time.Hour || h.Since() != time.Hour {
+		t.Errorf("it began at %v and ends at %v", h.Since(), h.until.at)
 	}
 }

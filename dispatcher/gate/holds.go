@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"container/heap"
 	"iter"
 	"sync/atomic"
 )
@@ -15,7 +14,7 @@ type holds struct {
 
 // others are the holds of a lease besides the first, ordered by their own ends.
 type others struct {
-	heap  holdHeap
+	heap  timed[*Hold]
 	until *atomic.Int64 // the deadline of the tenure, which all holds share but alone
 	alone *Hold         // the hold that was granted before there were others; nil: it has ended
 }
@@ -51,10 +50,10 @@ func (hs *holds) add(h *Hold) {
 	case first == nil:
 		hs.first = h
 		return
-	case h.until < first.until:
+	case h.until.at < first.until.at:
 		hs.first, h = h, first
 	}
-	heap.Push(&hs.more.heap, h)
+	hs.more.heap.put(h, h.until.at)
 }
 
 // remove removes a hold that has ended.
@@ -68,7 +67,7 @@ func (hs *holds) remove(h *Hold) {
 // extend moves the own end of a hold.
 func (hs *holds) extend(h *Hold, until Time, t *Tenure) {
 	hs.take(h)
-	h.until = until
+	h.until.at = until
 	h.follow(t)
 	hs.add(h)
 }
@@ -76,11 +75,12 @@ func (hs *holds) extend(h *Hold, until Time, t *Tenure) {
 func (hs *holds) take(h *Hold) {
 	switch {
 	case h != hs.first:
-		heap.Remove(&hs.more.heap, int(h.index))
-	case hs.more == nil || len(hs.more.heap) == 0:
+		hs.more.heap.drop(h)
+	case hs.more == nil || hs.more.heap.Len() == 0:
 		hs.first = nil
 	default:
-		hs.first = heap.Pop(&hs.more.heap).(*Hold)
+		hs.first = hs.more.heap.all[0]
+		hs.more.heap.drop(hs.first)
 	}
 }
 
@@ -90,34 +90,10 @@ func (hs *holds) all() iter.Seq[*Hold] {
 		if hs.first == nil || !yield(hs.first) || hs.more == nil {
 			return
 		}
-		for _, h := range hs.more.heap {
+		for _, h := range hs.more.heap.all {
 			if !yield(h) {
 				return
 			}
 		}
 	}
-}
-
-// holdHeap implements heap.Interface.
-type holdHeap []*Hold
-
-func (h holdHeap) Len() int           { return len(h) }
-func (h holdHeap) Less(i, j int) bool { return h[i].until < h[j].until }
-
-func (h holdHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = int32(i), int32(j)
-}
-
-func (h *holdHeap) Push(added any) {
-	added.(*Hold).index = int32(len(*h))
-	*h = append(*h, added.(*Hold))
-}
-
-func (h *holdHeap) Pop() any {
-	last := len(*h) - 1
-	removed := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return removed
 }

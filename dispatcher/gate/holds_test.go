@@ -36,12 +36,12 @@ func TestHoldsOfALease(t *testing.T) {
 			}
 			first := Never
 			for _, h := range living {
-				first = min(first, h.until)
-				if got, want := h.Deadline(), min(h.until, g.Deadline); got != want {
+				first = min(first, h.until.at)
+				if got, want := h.Deadline(), min(h.until.at, g.Deadline); got != want {
 					t.Fatalf("seed %d: a hold lasts until %v, want %v", seed, got, want)
 				}
 			}
-			if h := g.holds.first; len(living) > 0 != (h != nil) || h != nil && h.until != first {
+			if h := g.holds.first; len(living) > 0 != (h != nil) || h != nil && h.until.at != first {
 				t.Fatalf("seed %d: first is %+v; of %d the first ends at %v", seed, h, len(living), first)
 			}
 			if got := slices.Collect(g.holds.all()); len(got) != len(living) {

@@ -245,7 +245,7 @@ func (l *Lease) holdOf(owner uint64) *Hold {
 }
 
 // extend moves the own end of a hold to until, unless it is later already.
-func (l *Lease) extend(h *Hold, until Time) { l.holds.extend(h, max(h.until, until), &l.Tenure) }
+func (l *Lease) extend(h *Hold, until Time) { l.holds.extend(h, max(h.until.at, until), &l.Tenure) }
 
 // end removes a hold, and its Owner from owners if that has no other. Without watched holds the watchdog stops, unless h was the last hold: the
 // lease may be handed on as it is.
@@ -289,7 +289,7 @@ func (l *Lease) endDue(now Time, stats *Stats, owners rwOwners) (over bool) {
 		l.endAll(stats, owners, Lost)
 		return true
 	}
-	for h := l.holds.first; h != nil && now >= h.until; h = l.holds.first {
+	for h := l.holds.first; h != nil && now >= h.until.at; h = l.holds.first {
 		why := Lost
 		if h.watch {
 			why = TooLong
@@ -310,7 +310,7 @@ func (l *Lease) lose(h *Hold, stats *Stats, owners rwOwners, why Why) {
 // nextEnd is when the first hold ends unless the lease is renewed.
 func (l *Lease) nextEnd() Time {
 	if h := l.holds.first; h != nil {
-		return min(l.Deadline, h.until)
+		return min(l.Deadline, h.until.at)
 	}
 	return l.Deadline
 }

@@ -7,9 +7,9 @@ import (
 
 // renewable is holds of n permits each, which are due one after the other from now on, the first of them at once.
 func renewable(now Time, n int64, holds int) *permits {
-	m := &permits{ends: timed{by: byEnd}}
+	m := &permits{ends: timed[*permit]{by: byEnd}}
 	for i := range holds {
-		p := &permit{ps: m, h: &Hold{}, n: n, Tenure: Tenure{ID: uint64(1000 * i), Lease: time.Duration(i+2) * time.Second, Watch: true}, at: [2]Time{Never, Never}}
+		p := &permit{ps: m, h: &Hold{}, n: n, Tenure: Tenure{ID: uint64(1000 * i), Lease: time.Duration(i+2) * time.Second, Watch: true}}
 		m.due.put(p, now+Time(i/2))
 	}
 	return m
@@ -31,8 +31,8 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 			t.Fatalf("of %d holds with 400 permits each a call renews %d, want 2", left, renewed)
 		}
 	}
-	m = &permits{sent: now, ends: timed{by: byEnd}}
-	p := &permit{ps: m, h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true}, extend: time.Minute, at: [2]Time{Never, Never}}
+	m = &permits{sent: now, ends: timed[*permit]{by: byEnd}}
+	p := &permit{ps: m, h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true}, extend: time.Minute}
 	if m.confirm(renewed{p, time.Minute}); p.Deadline != now+time.Minute-margin(time.Minute) {
 		t.Errorf("extended by a minute it ends after %v", p.Deadline-now)
 	}

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -13,13 +12,13 @@ import (
 // for many waiters from the head of the queue, or frees those of many holds, or renews them (permits.lua).
 type permits struct {
 	cfg      *Config
-	changes  *changes  // of the name: releases join them
-	asked    []share   // what the question under way, or the last one, takes
-	held     []*permit // in the order of their ids, which is that of their grants. Some have ended
-	ended    int       // so many of held
-	due      timed     // by when a hold is to be renewed
-	ends     timed     // by when a hold ends, or its caller of Unlock must be answered
-	sent     Time      // when the call left that is being answered
+	changes  *changes       // of the name: releases join them
+	asked    []share        // what the question under way, or the last one, takes
+	held     []*permit      // in the order of their ids, which is that of their grants. Some have ended
+	ended    int            // so many of held
+	due      timed[*permit] // by when a hold is to be renewed
+	ends     timed[*permit] // by when a hold ends, or its caller of Unlock must be answered
+	sent     Time           // when the call left that is being answered
 	now      Time
 	renewals retries // failures in a row
 }
@@ -33,8 +32,7 @@ type permit struct {
 	extend     time.Duration // the lease that Extend asked for; 0: none
 	atRisk     bool          // its holder was warned, and it was not renewed since
 	pendingAck               // the callers of Extend; when it has ended, the caller of Unlock
-	at         [2]Time       // Never: it is not in that order
-	in         [2]int32      // where in it
+	moments    [2]moment     // in due and in ends
 }
 
 // share is what a call takes for one waiter.
@@ -49,51 +47,7 @@ const (
 	byEnd
 )
 
-// timed is permits in the order of one of their times: a heap.
-type timed struct {
-	all []*permit
-	by  int8
-}
-
-func (t *timed) Len() int           { return len(t.all) }
-func (t *timed) Less(i, k int) bool { return t.all[i].at[t.by] < t.all[k].at[t.by] }
-
-func (t *timed) Swap(i, k int) {
-	t.all[i], t.all[k] = t.all[k], t.all[i]
-	t.all[i].in[t.by], t.all[k].in[t.by] = int32(i), int32(k)
-}
-
-// Push and Pop are for package heap.
-func (t *timed) Push(p any) { t.all = append(t.all, p.(*permit)) }
-func (t *timed) Pop() any {
-	last := len(t.all) - 1
-	t.all[last], t.all = nil, t.all[:last]
-	return nil
-}
-
-// put moves p to this time; Never: out of the order.
-func (t *timed) put(p *permit, at Time) {
-	was := p.at[t.by]
-	p.at[t.by] = at
-	switch {
-	case was == Never && at == Never:
-	case was == Never:
-		p.in[t.by] = int32(len(t.all))
-		heap.Push(t, p)
-	case at == Never:
-		heap.Remove(t, int(p.in[t.by]))
-	default:
-		heap.Fix(t, int(p.in[t.by]))
-	}
-}
-
-// next is the earliest time; Never: there is none.
-func (t *timed) next() Time {
-	if len(t.all) == 0 {
-		return Never
-	}
-	return t.all[0].at[t.by]
-}
+func (p *permit) moment(by int8) *moment { return &p.moments[by] }
 
 // admitPermits grants the shares that c took to waiters from the head of the queue that want just these. What no waiter wants is freed, and so
 // is what an earlier copy of c may have taken and is not in Redis as a whole any more. vain: some were over when the answer came.
@@ -133,13 +87,12 @@ func (s *Sequencer) grantPermits(now Time, p *permit, sent Time) bool {
 
 // add adds a hold that has begun.
 func (ps *permits) add(p *permit, sent Time) {
-	p.at = [2]Time{Never, Never}
 	ps.held = append(ps.held, p)
 	ps.cfg.Stats.Held.Inc()
 	if p.Watch {
 		ps.due.put(p, sent+p.Lease/3)
 	}
-	ps.ends.put(p, min(p.Deadline, p.h.until))
+	ps.ends.put(p, min(p.Deadline, p.h.until.at))
 }
 
 // find returns the living hold that has the permit with this number; nil: none of this engine.
@@ -177,8 +130,8 @@ func (ps *permits) end(p *permit, ack Settler) {
 		ps.cfg.Stats.AtRisk.Dec()
 	}
 	p.pendingAck.settle(Outcome{Why: Lost})
-	ps.due.put(p, Never)
-	ps.ends.put(p, Never)
+	ps.due.drop(p)
+	ps.ends.drop(p)
 	ps.release(p, ack)
 }
 
@@ -220,7 +173,7 @@ func (ps *permits) endDue(now Time) {
 
 // Settle answers the caller of Unlock, unless it was answered at the deadline. It implements Settler.
 func (p *permit) Settle(out Outcome) bool {
-	p.ps.ends.put(p, Never)
+	p.ps.ends.drop(p)
 	p.pendingAck.settle(out)
 	return true
 }

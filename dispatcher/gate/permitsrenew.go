@@ -37,22 +37,16 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 		if sum += p.n; sum > mostPermits && len(r.some) > 0 {
 			break
 		}
-		ps.due.put(p, Never) // until the answer
-		one := renewed{p, max(p.extend, p.renewLease())}
+		ps.due.drop(p)                                     // until the answer
+		one := renewed{p, max(p.extend, time.Millisecond)} // of a fixed lease it only asks whether the permits are there
+		if p.Watch {
+			one.lease = max(p.extend, p.Lease)
+		}
 		r.some = append(r.some, one)
 		shortest = min(shortest, p.Lease)
 		holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 	}
 	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, true
-}
-
-// renewLease is the lease that a renewal of p asks for. For a fixed lease it is the shortest: the renewal only asks whether the permits are
-// there.
-func (p *permit) renewLease() time.Duration {
-	if p.Watch {
-		return p.Lease
-	}
-	return time.Millisecond
 }
 
 // Settle handles the answer to a renewal. It implements Settler.
@@ -92,7 +86,7 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 		return
 	}
 	for _, p := range ps.changes.first().Ack.(*renewal).some {
-		if p.Watch && p.h.alive && p.at[byRenewal] == Never && !p.atRisk && ps.now >= p.half() {
+		if p.Watch && p.h.alive && p.moments[byRenewal].in == 0 && !p.atRisk && ps.now >= p.half() {
 			p.atRisk = true
 			p.h.warn(ps.cfg.Stats, unprovedOutcome(c))
 		}
@@ -107,11 +101,11 @@ func (ps *permits) confirm(p renewed) {
 	}
 	p.Deadline = max(p.Deadline, ps.sent+p.lease-margin(p.lease))
 	if !p.Watch {
-		p.h.until = max(p.h.until, p.Deadline)
+		p.h.until.at = max(p.h.until.at, p.Deadline)
 	}
 	p.h.follow(&p.Tenure)
-	ps.ends.put(p.permit, min(p.Deadline, p.h.until))
-	if p.at[byRenewal] == Never { // else an extension came after the call was made, or a suspicion: the next call is about that
+	ps.ends.put(p.permit, min(p.Deadline, p.h.until.at))
+	if p.moments[byRenewal].in == 0 { // else an extension came after the call was made, or a suspicion: the next call is about that
 		p.pendingAck.settle(Outcome{})
 		p.extend = 0
 		if p.Watch {

@@ -28,7 +28,7 @@ type Sequencer struct {
 func newSequencer() Machine { return &Sequencer{} }
 
 func (s *Sequencer) reset(cfg *Config) {
-	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, ends: timed{by: byEnd}}}
+	*s = Sequencer{Entry: s.Entry, cfg: cfg, permits: permits{cfg: cfg, changes: &s.changes, ends: timed[*permit]{by: byEnd}}}
 	s.contest.reset(&s.rivals)
 }
 

@@ -91,11 +91,11 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 	h.Tenure, h.watch, h.write = t.ID, w.Watch, w.Write
 	since := cmp.Or(w.Since, now)
 	h.alive, h.why, h.since = true, Lost, uint32(since/sinceUnit)
-	h.until = Never
+	h.until.at = Never
 	if !w.Watch {
-		h.until = min(now+w.Lease-margin(w.Lease), limit)
+		h.until.at = min(now+w.Lease-margin(w.Lease), limit)
 	} else if maxHold > 0 {
-		h.until = since + maxHold
+		h.until.at = since + maxHold
 	}
 	h.follow(t)
 	return h

@@ -69,14 +69,11 @@ func Text(err error) string {
 
 // silence is the error of a server that did not answer in time.
 type silence struct {
-	addr  string
-	after time.Duration
-	dial  error // nil: it was connected to
+	text string
+	dial error // nil: it was connected to
 }
 
-func (s *silence) Error() string {
-	return fmt.Sprintf("%sno answer within %v", s.addr, s.after.Round(100*time.Millisecond))
-}
+func (s *silence) Error() string { return s.text }
 func (s *silence) Unwrap() error { return s.dial }
 
 // Silent returns err, or if it says that the server at addr did not answer in time, which came after so long, an error that says this. The
@@ -85,9 +82,9 @@ func Silent(err error, addr string, after time.Duration) error {
 	if socket := net.Error(nil); !errors.Is(err, context.DeadlineExceeded) && !(errors.As(err, &socket) && socket.Timeout()) {
 		return err
 	}
-	s := &silence{after: after}
+	s := &silence{text: fmt.Sprintf("no answer within %v", after.Round(100*time.Millisecond))}
 	if addr != "" { // else what goes before says it
-		s.addr = addr + ": "
+		s.text = addr + ": " + s.text
 	}
 	if isDial(err) {
 		s.dial = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}

@@ -22,6 +22,9 @@ type Range struct {
 	Addr        string
 }
 
+// slots is how many hash slots are in the range.
+func (r *Range) slots() int { return int(r.Last-r.First) + 1 }
+
 // Masters returns the address of each master that serves any hash slot once, in the order of their slots.
 func (m *Map) Masters() []string {
 	var masters []string
@@ -35,15 +38,9 @@ func (m *Map) Masters() []string {
 
 // Unserved is how many hash slots are served by no node whose address is known.
 func (m *Map) Unserved() int {
-	var served [scripts.HashSlots]bool
-	left := len(served)
+	left := scripts.HashSlots
 	for _, r := range m.Ranges {
-		for slot := int(r.First); slot <= int(r.Last); slot++ {
-			if !served[slot] {
-				served[slot] = true
-				left--
-			}
-		}
+		left -= r.slots()
 	}
 	return left
 }
@@ -68,7 +65,7 @@ func (m *Map) Apart(addr, prefix string) (names [2]string, found bool) {
 	count := 0
 	for _, r := range m.Ranges {
 		if r.Addr == addr {
-			count += int(r.Last-r.First) + 1
+			count += r.slots()
 		}
 	}
 	made := names[:0]

@@ -113,7 +113,7 @@ func TestUnserved(t *testing.T) {
 	}{
 		{nil, 16384},
 		{[]Range{{0, 16383, "a:1"}}, 0},
-		{[]Range{{0, 10, "a:1"}, {5, 20, "b:1"}, {16383, 16383, "a:1"}}, 16384 - 22},
+		{[]Range{{0, 10, "a:1"}, {11, 20, "b:1"}, {16383, 16383, "a:1"}}, 16384 - 22},
 	} {
 		if got := (&Map{Ranges: c.ranges}).Unserved(); got != c.want {
 			t.Errorf("%v: %d hash slots are unserved, want %d", c.ranges, got, c.want)

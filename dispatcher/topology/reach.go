@@ -1,11 +1,9 @@
 package topology
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -26,25 +24,19 @@ func Reach(ctx context.Context, o rueidis.ClientOption, connect func(context.Con
 	if !known || len(o.InitAddress) == 1 || o.ForceSingleClient || o.Sentinel.MasterSet != "" {
 		return client, m, err
 	}
-	var none error // of the seeds that told nothing
 	seeds := o.InitAddress
-	for i := range seeds {
+	for i, seed := range seeds {
 		o.InitAddress = seeds[i : i+1 : i+1]
 		other, known, why := reachOne(ctx, o, connect)
 		switch {
 		case known != nil && (m == nil || known.Unserved() < m.Unserved()):
 			client, other, m, err = other, client, known, nil
-		case none == nil:
-			none = why
-		case why != nil && !strings.Contains(none.Error(), why.Error()):
-			none = fmt.Errorf("%w; %s: %w", none, seeds[i], why)
+		case why != nil && m == nil:
+			err = fmt.Errorf("%w; %s: %w", err, seed, why)
 		}
 		if other != nil { // or it is no node of a cluster, as the error of all addresses says
 			other.Close()
 		}
-	}
-	if m == nil {
-		err = cmp.Or(none, err)
 	}
 	return client, m, err
 }
