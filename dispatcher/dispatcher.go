@@ -42,7 +42,6 @@ type Config struct {
 	Connections redisconn.Config // but for what the dispatcher itself knows
 	Gate        *gate.Config     // the dispatcher's own
 	Clock       *wheel.Clock     // the engine's
-	Waker       *wheel.Waker     // for ticks of length Tick; closed by the engine after the dispatcher
 	Logger      *slog.Logger
 	MaxPerName  int // waiters of one name
 }
@@ -62,7 +61,7 @@ type Dispatcher struct {
 // that were reached; loaded is what it said of the single server.
 func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	l := newLoop(cfg)
-	l.deadlines.run(cfg.Waker, l.mail.wakeUp)
+	l.deadlines.run(l.mail.wakeUp)
 	l.nodes.connect(loaded)
 	return l.start()
 }

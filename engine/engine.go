@@ -65,7 +65,6 @@ type Engine struct {
 	client     rueidis.Client      // in a cluster used only for queries
 	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
 	clock      *wheel.Clock
-	waker      *wheel.Waker // of the dispatcher
 	dispatcher *dispatcher.Dispatcher
 	suspects   suspects
 	callbacks  callbacks
@@ -141,7 +140,6 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
-	e.waker = wheel.NewWaker(e.clock, dispatcher.Tick)
 	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
 	e.suspects.to.Store(e.dispatcher)
 	return e, nil
@@ -301,9 +299,6 @@ func (e *Engine) Close() error {
 	e.dispatcher.Close()
 	timer.Stop()
 	e.endDials()
-	if !e.waker.Close() {
-		e.opts.Logger.Warn("wheellock: a stuck timing wheel is left behind")
-	}
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()
