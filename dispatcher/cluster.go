@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -11,18 +10,14 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/topology"
-	"github.com/wheellock/wheellock/scripts"
 )
 
-// Cluster is what a Dispatcher needs of a Redis Cluster. It has a share of the hash slots, and looks at no others: it needs no
-// connection to a master that serves none of them.
+// Cluster is what a Dispatcher needs of a Redis Cluster.
 type Cluster struct {
 	Connect func(addr string) (rueidis.Client, error) // a client of that node alone, also one that could not dial yet
 	Seeds   []string                                  // addresses to ask when no node that is known can be reached
-	Map     *topology.Map                             // the last one, of all hash slots
+	Map     *topology.Map                             // the last one
 	Reached []Reached                                 // nodes of it that are connected already; their clients are the dispatcher's from then on
-
-	First, Last uint16 // the share
 }
 
 // Reached is a node that has the scripts.
@@ -39,35 +34,23 @@ type cluster struct {
 	slots      *topology.Table[*node] // those that have moved: their names have not been told of their new node
 	unassigned *node                  // serves what nobody serves: it is down for ever
 	survey     topology.Survey
-	outage     *reconnect.Outage // of the survey
-	turn       int               // which node to ask next: one node may know less than another
-	gone       sync.WaitGroup    // of nodes that are being closed
+	outage     reconnect.Outage // of the survey
+	turn       int              // which node to ask next: one node may know less than another
+	gone       sync.WaitGroup   // of nodes that are being closed
 }
 
 // lingerTime is how long a node that serves nothing is kept after its last use: one that takes over its first slot
 // is asked again and again.
 const lingerTime = 10 * time.Second
 
-// Needs reports whether a master serves any hash slot of the share.
-func (c *Cluster) Needs(addr string) bool {
-	return slices.Contains(c.Map.Within(c.First, c.Last).Masters(), addr)
-}
-
 // join makes the nodes of a cluster.
 func (ns *nodes) join(from *Cluster) {
 	unassigned := &node{nodes: ns, link: link{state: linkDown, cause: "no node of the cluster serves the hash slot", probeAt: gate.Never}}
 	unassigned.out.commands = new([gate.Ops][]gate.Command)
-	c := &cluster{Cluster: from, nodes: ns, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey(),
-		outage: ns.cfg.Outages.Of("survey")}
+	c := &cluster{Cluster: from, nodes: ns, slots: topology.NewTable(unassigned), unassigned: unassigned, survey: topology.NewSurvey()}
 	ns.cluster = c
 	for _, r := range from.Reached {
 		ns.all = append(ns.all, newNode(ns, r.Addr, r.Client, r.Loaded))
-	}
-	elsewhere := &node{nodes: ns} // serves what is not of the share
-	for slot := range uint16(scripts.HashSlots) {
-		if slot < c.First || slot > c.Last {
-			c.slots.Assign(slot, elsewhere)
-		}
 	}
 	now := ns.cfg.Clock.Now()
 	c.apply(now, from.Map)
@@ -100,10 +83,10 @@ func (c *cluster) nodeAt(now gate.Time, addr string) *node {
 	return n
 }
 
-// apply takes over, from a survey, which node serves each hash slot of the share. Slots that the map does not mention stay where they were.
+// apply takes over, from a survey, which node serves each hash slot. Slots that the map does not mention stay where they were.
 func (c *cluster) apply(now gate.Time, m *topology.Map) {
 	c.Map = m
-	for _, r := range m.Within(c.First, c.Last).Ranges {
+	for _, r := range m.Ranges {
 		n := c.nodeAt(now, r.Addr)
 		for slot := r.First; slot <= r.Last; slot++ {
 			c.slots.Assign(slot, n)
@@ -165,10 +148,6 @@ func (c *cluster) closeUnused(now gate.Time) {
 			continue
 		}
 		ns.cfg.Logger.Info("wheellock: node is not needed any more", n.where()...)
-		n.link.outage.Leave(n)
-		ns.cfg.Outages.Forget(n.linkName())
-		ns.cfg.Outages.Forget(n.messagesName())
-		ns.cfg.Outages.Forget(n.wideName())
 		if n.narrow {
 			ns.cfg.Gate.Stats.Narrow.Dec()
 		}

@@ -14,9 +14,8 @@ import (
 // clustered is the loop of a cluster with one node, which serves nothing yet and has no connection.
 func clustered(t *testing.T) (*loop, *node) {
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)})
-	l.nodes.cluster = &cluster{Cluster: &Cluster{}, nodes: &l.nodes, slots: topology.NewTable(&node{}), survey: topology.NewSurvey(), outage: l.cfg.Outages.Of("survey")}
+	l.nodes.cluster = &cluster{Cluster: &Cluster{}, nodes: &l.nodes, slots: topology.NewTable(&node{}), survey: topology.NewSurvey()}
 	n := &node{nodes: &l.nodes, addr: "a:1", cancel: func() {}, server: redisconn.NewServer(t.Context(), nil, "a:1", nil)}
-	n.link.outage = l.cfg.Outages.Of("a")
 	n.out.commands = new([gate.Ops][]gate.Command)
 	l.nodes.all = []*node{n}
 	return l, n

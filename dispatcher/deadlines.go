@@ -42,7 +42,8 @@ type deadlines struct {
 	acks  *acks
 	timer loopTimer
 
-	wakeAt func(wheel.Tick) // asks the engine's waker
+	waker  *wheel.Waker
+	wakeAt func(wheel.Tick) // the waker's Set
 	lookAt gate.Time        // when to open slots without having been woken; Never: nothing is due later
 	nearAt gate.Time        // no near alarm is due before
 }
@@ -60,9 +61,10 @@ func (d *deadlines) makeSlots() {
 	d.gates.cfg.Waits = d.waits
 }
 
-// run sets what wakes the loop: the waker, and the timer for near alarms.
-func (d *deadlines) run(waker *wheel.Waker, wake func()) {
-	d.wakeAt = waker.Sleeper(wake).Set
+// run starts what wakes the loop: the waker, and the timer for near alarms.
+func (d *deadlines) run(wake func()) {
+	d.waker = wheel.NewWaker(d.clock.Clock, Tick, wake)
+	d.wakeAt = d.waker.Set
 	d.timer.start(wake)
 }
 

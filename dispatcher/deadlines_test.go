@@ -57,8 +57,7 @@ func (l *loop) turn(t *testing.T) {
 	n := &node{nodes: &l.nodes, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
 	n.out.commands = &l.gates.fx.Commands
 	l.nodes.all = []*node{n}
-	l.cfg.Waker = wheel.NewWaker(l.cfg.Clock, Tick)
-	t.Cleanup(func() { l.cfg.Waker.Close() })
+	l.deadlines.waker = wheel.NewWaker(l.cfg.Clock, Tick, l.mail.wakeUp)
 	if l.deadlines.timer.timer == nil {
 		l.deadlines.timer.start(l.mail.wakeUp)
 	}
@@ -100,7 +99,7 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 		}
 	}
 	for name, wakeAt := range map[string]func(l *loop, at wheel.Tick){
-		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.cfg.Waker.Sleeper(l.mail.wakeUp).Set(at) },
+		"a wheel that is well":             func(l *loop, at wheel.Tick) { l.deadlines.waker.Set(at) },
 		"a wheel that never fires":         func(*loop, wheel.Tick) {},
 		"a wheel that fires a minute late": after(time.Minute),
 		"a wheel that fires early":         after(-8 * time.Millisecond),

@@ -1,8 +1,8 @@
 // Package dispatcher carries requests for locks to Redis and brings the answers back.
 //
-// A Dispatcher is the handle of a loop: one goroutine that owns the state machines of its names, and the connections to the Redis
-// nodes that serve them. An engine has one or more dispatchers, which share a clock and a waker; a name has the same one for life.
-// Callers, connections and subscribers put events into the mailbox of the loop, and the loop is the only reader.
+// A Dispatcher is the handle of a loop: one goroutine that owns the state machines of an engine's names, and the connections to the
+// Redis nodes that serve them. An engine has one. Callers, connections and subscribers put events into the mailbox of the loop, and the
+// loop is the only reader.
 //
 //	caller          loop                     connection          Redis
 //	Ask         ->  steps the machine    ->  batch           ->  scripts
@@ -31,7 +31,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/wheel"
 )
@@ -41,12 +40,10 @@ type Config struct {
 	Client      rueidis.Client   // of a single server; connections and subscriber have connections of their own from it; closed by the engine after the dispatcher
 	Cluster     *Cluster         // or a cluster
 	Connections redisconn.Config // but for what the dispatcher itself knows
-	Gate        *gate.Config     // the dispatcher's own copy
-	Clock       *wheel.Clock     // shared by the dispatchers of an engine
-	Waker       *wheel.Waker     // for ticks of length Tick; shared likewise, and closed by the engine after them
+	Gate        *gate.Config     // the dispatcher's own
+	Clock       *wheel.Clock     // the engine's
 	Logger      *slog.Logger
-	Outages     *reconnect.Outages // shared likewise
-	MaxPerName  int                // waiters of one name
+	MaxPerName  int // waiters of one name
 }
 
 // Tick is the length of the ticks of slots.
@@ -64,7 +61,7 @@ type Dispatcher struct {
 // that were reached; loaded is what it said of the single server.
 func New(cfg Config, loaded *redisconn.Loaded) *Dispatcher {
 	l := newLoop(cfg)
-	l.deadlines.run(cfg.Waker, l.mail.wakeUp)
+	l.deadlines.run(l.mail.wakeUp)
 	l.nodes.connect(loaded)
 	return l.start()
 }

@@ -22,11 +22,11 @@ type link struct {
 	state     linkState // change it by node.setLink
 	probing   bool
 	tries     int
-	probeAt   gate.Time         // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
-	upAt      gate.Time         // when it was last found to work; before the first time long ago
-	cause     string            // linkDown: why, for the callers
-	demotions int               // how often in a row the server was found to be a replica
-	outage    *reconnect.Outage // of all dispatchers that are linked to this server
+	probeAt   gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
+	upAt      gate.Time // when it was last found to work; before the first time long ago
+	cause     string    // linkDown: why, for the callers
+	demotions int       // how often in a row the server was found to be a replica
+	outage    reconnect.Outage
 }
 
 func (n *node) setLink(s linkState) {
@@ -54,7 +54,7 @@ func (n *node) breakLink(now gate.Time, err error) {
 	if n.nodes.cluster != nil {
 		n.nodes.cluster.survey.SetDue(now)
 	}
-	n.link.outage.Failed(n, cfg.Logger, "wheellock: connection to Redis broke", n.where("error", rediserr.Text(err))...)
+	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", rediserr.Text(err))...)
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -83,7 +83,7 @@ func (n *node) probed(now gate.Time, err error) {
 	if !rediserr.Alive(err) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
-		n.link.outage.Failed(n, logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
+		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
 		n.setLink(linkDown)
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
@@ -92,7 +92,7 @@ func (n *node) probed(now gate.Time, err error) {
 	if n.link.state == linkUp {
 		return
 	}
-	n.link.outage.Ended(n, logger, "wheellock: Redis can be reached again", n.where()...)
+	n.link.outage.Ended(logger, "wheellock: Redis can be reached again", n.where()...)
 	n.setLink(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
 	n.nodes.gates.reportLinkUp(now, func(e *gate.Entry) bool { return n.nodes.home(e.Slot) == n })

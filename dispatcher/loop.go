@@ -167,6 +167,9 @@ func (l *loop) end() {
 	l.drained()
 	l.deadlines.timer.timer.Stop()
 	l.nodes.stop()
+	if !l.deadlines.waker.Close() {
+		l.cfg.Logger.Warn("wheellock: a stuck timing wheel is left behind")
+	}
 }
 
 func (l *loop) drained() {

@@ -26,6 +26,7 @@ type node struct {
 	carrying   int // connections that are away with commands
 	link       link
 	narrow     bool                   // it refuses wide calls
+	refusals   reconnect.Outage       // of wide calls; these do not end
 	subscriber *subscriber.Subscriber // nil: there is no client yet
 	usedAt     gate.Time              // when it was last named in a redirect, or made
 
@@ -57,7 +58,6 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 		n.link = link{state: linkUp, probeAt: gate.Never, upAt: -reconnect.Steady}
 		n.noteNarrow()
 	}
-	n.link.outage = ns.cfg.Outages.Of(n.linkName())
 	if client != nil {
 		n.startSubscriber()
 	}
@@ -88,7 +88,6 @@ func (n *node) startSubscriber() {
 	n.subscriber = subscriber.New(subscriber.Config{
 		Client: n.server.Client, Engine: cfg.Gate.UUID, Plain: publish != "SPUBLISH", Sharded: publish != "PUBLISH",
 		Cluster: n.nodes.cluster != nil, Logger: cfg.Logger, Where: n.where, Owner: n,
-		Outage: cfg.Outages.Of(n.messagesName()),
 	})
 }
 
@@ -138,11 +137,6 @@ func (n *node) where(besides ...any) []any {
 	return append([]any{"addr", addr}, besides...)
 }
 
-// linkName, messagesName and wideName name the outages that a node may notice.
-func (n *node) linkName() string     { return "link to " + n.addr }
-func (n *node) messagesName() string { return "messages of " + n.addr }
-func (n *node) wideName() string     { return "wide calls of " + n.addr }
-
 // noteNarrow notes whether the node refuses wide calls, and logs it the first time.
 func (n *node) noteNarrow() {
 	refuses := n.server.RefusesWide()
@@ -156,7 +150,7 @@ func (n *node) noteNarrow() {
 		return
 	}
 	narrow.Inc()
-	n.nodes.cfg.Outages.Of(n.wideName()).Failed(n, n.nodes.cfg.Logger,
+	n.refusals.Failed(n.nodes.cfg.Logger,
 		"wheellock: node refuses script calls with names of several hash slots, and gets more, smaller calls", n.where("error", refuses)...)
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
@@ -55,7 +54,7 @@ func listeningTo(t *testing.T, c confirmations) *subscriber.Subscriber {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := subscriber.New(subscriber.Config{Client: client, Plain: true, Logger: slog.New(slog.DiscardHandler), Outage: &reconnect.Outage{}, Where: (&node{addr: "a:1"}).where, Owner: c})
+	s := subscriber.New(subscriber.Config{Client: client, Plain: true, Logger: slog.New(slog.DiscardHandler), Where: (&node{addr: "a:1"}).where, Owner: c})
 	t.Cleanup(func() {
 		s.Close()
 		client.Close()

@@ -61,12 +61,12 @@ func (c *cluster) surveyed(now gate.Time, from *connection) {
 	m := from.Map
 	from.Map = nil
 	if m == nil {
-		c.outage.Failed(c, logger, "wheellock: a node does not tell who serves what", from.node.where("error", from.Err)...)
+		c.outage.Failed(logger, "wheellock: a node does not tell who serves what", from.node.where("error", from.Err)...)
 		c.survey.Failed(now)
 		return
 	}
 	c.survey.Answered(now)
-	c.outage.Ended(c, logger, "wheellock: it is known again who serves what", from.node.where()...)
+	c.outage.Ended(logger, "wheellock: it is known again who serves what", from.node.where()...)
 	c.apply(now, m)
 	c.moveNames(now)
 	if c.partlyDown() {

@@ -25,7 +25,7 @@ func (o *operation) change(ctx context.Context, ch gate.Change) (int64, error) {
 		return 0, err
 	}
 	return o.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
-		return o.e.dispatchers.of(key).Change(key, o.kind.machine(), ch, ack)
+		return o.e.dispatcher.Change(key, o.kind.machine(), ch, ack)
 	})
 }
 
@@ -70,7 +70,7 @@ func (o *operation) changeAsync(ctx context.Context, ch gate.Change) *futures.Fu
 	c := &pendingChange{operation: *o}
 	c.watched.by = c
 	c.promise.Init(&o.e.callbacks, nil)
-	if !o.e.dispatchers.of(key).Change(key, o.kind.machine(), ch, c) {
+	if !o.e.dispatcher.Change(key, o.kind.machine(), ch, c) {
 		c.promise.Settle(struct{}{}, o.failed(ErrClosed))
 		return c.promise.Future()
 	}

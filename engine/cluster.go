@@ -19,17 +19,12 @@ import (
 // errUnseen is the error for a cluster that the client took for a single server because it was not told which node serves what.
 var errUnseen error = &failure{"this is a node of a Redis Cluster, but this user may not ask for the others: grant +cluster|slots, from version 8 on +cluster|shards too, or set Redis.ForceSingleClient to use this node alone", ErrRefused}
 
-// prepareCluster connects each dispatcher to every master that it needs, each by a client of its own, loads the scripts and checks
-// the rights. Masters that cannot be reached are left to the dispatchers. It is an error if none can be reached, or if one refuses
-// the user.
+// prepareCluster connects to every master, each by a client of its own, loads the scripts and checks the rights. Masters that cannot be
+// reached are left to the dispatcher. It is an error if none can be reached, or if one refuses the user.
 func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption, known *topology.Map) error {
-	for i := range e.opts.Dispatchers {
-		c := &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
-			return e.connectNode(context.Background(), o, addr)
-		}}
-		c.First, c.Last = share(i, e.opts.Dispatchers)
-		e.clusters = append(e.clusters, c)
-	}
+	e.cluster = &dispatcher.Cluster{Seeds: o.InitAddress, Map: known, Connect: func(addr string) (rueidis.Client, error) {
+		return e.connectNode(context.Background(), o, addr)
+	}}
 	var unreached error
 	reached := false
 	for _, addr := range known.Masters() {
@@ -46,29 +41,22 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption, kno
 	return unreached
 }
 
-// reachNode connects to one master the dispatchers that need it, and prepares it.
+// reachNode connects to one master and prepares it.
 func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr string) error {
-	var loaded *redisconn.Loaded
-	for _, c := range e.clusters {
-		if !c.Needs(addr) {
-			continue
-		}
-		client, err := e.connectNode(ctx, o, addr)
-		if err != nil {
-			return err
-		}
-		if loaded == nil {
-			keys, several := c.Map.Apart(addr, e.probeKey())
-			if loaded, err = e.load(ctx, client, keys[0]); err != nil {
-				client.Close()
-				return err
-			}
-			if several && !e.opts.DeclaredKeysOnly {
-				loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
-			}
-		}
-		c.Reached = append(c.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
+	client, err := e.connectNode(ctx, o, addr)
+	if err != nil {
+		return err
 	}
+	keys, several := e.cluster.Map.Apart(addr, e.probeKey())
+	loaded, err := e.load(ctx, client, keys[0])
+	if err != nil {
+		client.Close()
+		return err
+	}
+	if several && !e.opts.DeclaredKeysOnly {
+		loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
+	}
+	e.cluster.Reached = append(e.cluster.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	return nil
 }
 

@@ -166,7 +166,7 @@ var (
 	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
 	_ = engine.Options{
 		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FairWaiterLease: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
-		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), Dispatchers: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
+		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,
 		NameMapper: func(string) string { return "" }, Logger: (*slog.Logger)(nil),
 		Identity: "", Observer: &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}},
 	}

@@ -89,7 +89,7 @@ func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
 		"dispatcher/subscriber":  {"dispatcher/gate", "wheel/stall", "dispatcher/reconnect", "dispatcher/rediserr", "dispatcher/topology"},
 		"dispatcher": {"scripts", "wheel", "dispatcher/gate", "wheel/stall", "dispatcher/reconnect", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/subscriber"},
-		"engine": {"scripts", "futures", "wheel", "dispatcher/gate", "engine/internal/leaders", "wheel/stall", "dispatcher", "dispatcher/reconnect", "dispatcher/rediserr",
+		"engine": {"scripts", "futures", "wheel", "dispatcher/gate", "engine/internal/leaders", "wheel/stall", "dispatcher", "dispatcher/rediserr",
 			"dispatcher/topology", "dispatcher/wire", "dispatcher/redisconn", "dispatcher/respguard"},
 		"engine/elect": {"scripts", "futures", "engine", "engine/internal/leaders"},
 		// for tests

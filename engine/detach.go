@@ -41,7 +41,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 		return "", err
 	}
 	defer observedEndOf(h).notify()
-	err = h.confirm(ctx, "detach", func(ack gate.Settler) bool { return h.dispatcher().Detach(&h.core, lease, ack) })
+	err = h.confirm(ctx, "detach", func(ack gate.Settler) bool { return h.e.dispatcher.Detach(&h.core, lease, ack) })
 	switch {
 	case errors.Is(err, ErrHeld): // another hold of its Owner was granted at this moment
 		return "", h.failed("detach", invalid("its Owner has got another hold"))

@@ -46,7 +46,6 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/gate"
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/topology"
@@ -57,32 +56,29 @@ import (
 //
 // One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
 // queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
-// for. In a cluster it has as many for each master, and with several [Options].Dispatchers more. With [Options].Replicas or
-// Fsync there are up to three more for commands, for each dispatcher. With a server that speaks only RESP2, each connection
-// may open another one, which is idle.
+// for. In a cluster it has as many for each master. With [Options].Replicas or Fsync there are up to three more for commands.
+// With a server that speaks only RESP2, each connection may open another one, which is idle.
 type Engine struct {
-	opts        Options
-	uuid        string                // the first part of this engine's owner fields
-	salt        string                // the last part of the owners of simple locks
-	client      rueidis.Client        // in a cluster used only for queries
-	clusters    []*dispatcher.Cluster // for each dispatcher; nil: a single server, or a Sentinel's
-	clock       *wheel.Clock
-	waker       *wheel.Waker // of all dispatchers
-	dispatchers dispatchers
-	suspects    suspects
-	callbacks   callbacks
-	log         *relay
-	losses      rationed
-	overdue     rationed
-	risks       risks
-	outages     reconnect.Outages
-	calls       calls
-	quorums     quorumQueues
-	servers     []string // the run_id of the server, or of all masters of a cluster, as far as they tell
-	database    int      // on that server
-	contexts    contexts
-	waiting     gate.Counter // requests not answered yet
-	overloaded  gate.Counter // requests refused by MaxRequests
+	opts       Options
+	uuid       string              // the first part of this engine's owner fields
+	salt       string              // the last part of the owners of simple locks
+	client     rueidis.Client      // in a cluster used only for queries
+	cluster    *dispatcher.Cluster // nil: a single server, or a Sentinel's
+	clock      *wheel.Clock
+	dispatcher *dispatcher.Dispatcher
+	suspects   suspects
+	callbacks  callbacks
+	log        *relay
+	losses     rationed
+	overdue    rationed
+	risks      risks
+	calls      calls
+	quorums    quorumQueues
+	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
+	database   int      // on that server
+	contexts   contexts
+	waiting    gate.Counter // requests not answered yet
+	overloaded gate.Counter // requests refused by MaxRequests
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
@@ -144,11 +140,8 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("wheellock: callback pool: %w", err)
 	}
-	e.waker = wheel.NewWaker(e.clock, dispatcher.Tick)
-	for i := range opts.Dispatchers {
-		e.dispatchers = append(e.dispatchers, dispatcher.New(e.dispatcherConfig(i), loaded))
-	}
-	e.suspects.start(e.dispatchers)
+	e.dispatcher = dispatcher.New(e.dispatcherConfig(), loaded)
+	e.suspects.to.Store(e.dispatcher)
 	return e, nil
 }
 
@@ -179,7 +172,7 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	if err != nil {
 		return nil, err
 	}
-	e.client, e.clusters, e.servers = client, nil, nil
+	e.client, e.cluster, e.servers = client, nil, nil
 	var loaded *redisconn.Loaded
 	if known != nil {
 		err = e.prepareCluster(ctx, o, known)
@@ -203,17 +196,17 @@ func (e *Engine) load(ctx context.Context, client rueidis.Client, unused string)
 	if err != nil && !rediserr.Lacking(err) {
 		return nil, err
 	}
-	if e.clusters != nil {
+	if e.cluster != nil {
 		e.opts.choosePubSub(ctx, client)
 	}
 	e.servers = append(e.servers, runID(ctx, client)...)
 	return loaded, cmp.Or(e.checkRights(ctx, client, unused), err)
 }
 
-// disconnect closes the clients that the dispatchers would have owned.
+// disconnect closes the clients, those too that the dispatcher would have owned.
 func (e *Engine) disconnect() {
-	for _, c := range e.clusters {
-		for _, r := range c.Reached {
+	if e.cluster != nil {
+		for _, r := range e.cluster.Reached {
 			r.Client.Close()
 		}
 	}
@@ -241,7 +234,7 @@ func (e *Engine) onServerOf(other *Engine) bool {
 func (e *Engine) checkRights(ctx context.Context, client rueidis.Client, unused string) error {
 	rights := redisconn.Rights{
 		Client: client, Key: unused, UUID: e.uuid, Publish: e.opts.PubSub.publish(),
-		Cluster: e.clusters != nil, Replicas: e.opts.Replicas, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
+		Cluster: e.cluster != nil, Replicas: e.opts.Replicas, Fsync: e.opts.Fsync > 0, Declared: e.opts.DeclaredKeysOnly,
 	}
 	missing, err := rights.Find(ctx)
 	if err != nil {
@@ -272,13 +265,11 @@ func newUUID() string {
 func (e *Engine) Shutdown(ctx context.Context) error {
 	var err error
 	e.quorums.close()
-	for i, drained := range e.dispatchers.drain() {
-		select {
-		case <-drained:
-		case <-ctx.Done():
-			if e.dispatchers[i].Stats().Held.Load() > 0 {
-				err = endedBy(ctx)
-			}
+	select {
+	case <-e.dispatcher.Drain():
+	case <-ctx.Done():
+		if e.dispatcher.Stats().Held.Load() > 0 {
+			err = endedBy(ctx)
 		}
 	}
 	return errors.Join(err, e.Close())
@@ -305,12 +296,9 @@ func (e *Engine) Close() error {
 	defer close(e.ended)
 	e.close()
 	timer := time.AfterFunc(dispatcher.CloseTime, e.endDials)
-	e.dispatchers.close()
+	e.dispatcher.Close()
 	timer.Stop()
 	e.endDials()
-	if !e.waker.Close() {
-		e.opts.Logger.Warn("wheellock: a stuck timing wheel is left behind")
-	}
 	e.client.Close()
 	e.direct.Wait()
 	e.callbacks.close()

@@ -61,7 +61,7 @@ func (e *Engine) key(name string, kind gate.Kind) (string, error) {
 	if of, is := scripts.Derived(key); is {
 		return "", invalid("the key %s belongs to another name: it would be %s", quote(key), of)
 	}
-	if e.clusters != nil {
+	if e.cluster != nil {
 		return key, clustered(key, kind)
 	}
 	return key, nil

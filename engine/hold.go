@@ -58,7 +58,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if c := h.composite(); c != nil {
 		return c.unlock(ctx)
 	}
-	return h.confirm(ctx, "unlock", func(ack gate.Settler) bool { return h.dispatcher().Unlock(&h.core, ack) })
+	return h.confirm(ctx, "unlock", func(ack gate.Settler) bool { return h.e.dispatcher.Unlock(&h.core, ack) })
 }
 
 // confirm is operation.confirm for the hold.
@@ -84,7 +84,7 @@ func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
 	}
 	a := &acknowledgement{name: h.name}
 	a.promise.Init(&h.e.callbacks, nil)
-	if !h.dispatcher().Unlock(&h.core, a) {
+	if !h.e.dispatcher.Unlock(&h.core, a) {
 		a.promise.Settle(struct{}{}, h.failed("unlock", errClosedHold))
 	}
 	return a.promise.Future()
@@ -131,7 +131,7 @@ func (h *Hold) lose() {
 		return
 	}
 	stall.At("hold: lost, loop not told", h.e.uuid)
-	h.dispatcher().Unlock(&h.core, nil)
+	h.e.dispatcher.Unlock(&h.core, nil)
 }
 
 // overdue is why a hold is over after its Deadline: by MaxHold, if that set the Deadline.
@@ -218,7 +218,7 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 		return c.extend(ctx, lease)
 	}
 	stall.At("hold: not over, not extended", h.e.uuid)
-	return h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.dispatcher().Extend(&h.core, lease, ack) })
+	return h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
 }
 
 // Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.

@@ -99,7 +99,7 @@ func lossOf(h *Hold, why gate.Why, now gate.Time) string {
 		return "Redis does not have it any more: freed by force, deleted, evicted or expired"
 	case !h.core.Watched():
 		return "its fixed lease is over"
-	case !h.dispatcher().Up():
+	case !h.e.dispatcher.Up():
 		return "not renewed in time: Redis cannot be reached"
 	}
 	return "not renewed in time"

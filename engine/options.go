@@ -15,7 +15,7 @@ import (
 // Options say how an [Engine] works. The zero value works, against 127.0.0.1:6379. Printing or marshalling Options
 // never shows a secret.
 //
-// The fields are grouped: the connection; leases and their renewal; waiting; dispatchers; bounds; safety against failover; and
+// The fields are grouped: the connection; leases and their renewal; waiting; bounds; safety against failover; and
 // servers, messages and names. Leases are rounded up to whole milliseconds, the unit of Redis. Open reports every
 // invalid field at once, as [ErrInvalid].
 type Options struct {
@@ -77,13 +77,6 @@ type Options struct {
 	// long they may delay the queue. While there are waiters, a third of it is the longest pause between two questions.
 	// Whole milliseconds, 100ms to 1h; default 5s.
 	FairWaiterLease time.Duration
-
-	// Dispatchers is how many goroutines decide what is sent to Redis. A name belongs to one of them for as long as the
-	// engine lives, by its hash slot: names with the same hash tag share one. Several pay where processors are free, if
-	// there are more than seven busy masters for each, or many hot names (docs/PERFORMANCE.md). Each further one has up to
-	// four connections of its own to a server. In a cluster it has up to five to each master that serves any of its hash
-	// slots, which are a range, so usually to one master or two. Replicas and Fsync take three more. From 1 to 64; default 1.
-	Dispatchers int
 
 	// Bounds. They apply to new requests only, never to unlocks.
 
@@ -239,8 +232,6 @@ func (o Options) withDefaults() (Options, error) {
 		*bound.value = orDefault(*bound.value, bound.usual)
 		require(*bound.value > 0, "%s %d: must be positive", bound.name, *bound.value)
 	}
-	o.Dispatchers = orDefault(o.Dispatchers, 1)
-	require(o.Dispatchers >= 1 && o.Dispatchers <= maxDispatchers, "Dispatchers %d: must be from 1 to %d", o.Dispatchers, maxDispatchers)
 	require(o.Replicas >= AllReplicas, "Replicas %d: must not be negative, but for AllReplicas", o.Replicas)
 	require(o.PubSub <= PubSubBoth, "PubSub %d: unknown", o.PubSub)
 	if o.Logger == nil {
@@ -277,8 +268,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows every field but functions, the Observer and the Logger, and of Redis only the addresses: no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v FenceTTL:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v Dispatchers:%d MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.FenceTTL, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.Dispatchers, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v FenceTTL:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.FenceTTL, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

@@ -95,7 +95,7 @@ func (c *compositeCall) waitInLine(place int) (*Hold, int, error) {
 		late := err != nil && look.Err() != nil
 		end()
 		switch {
-		case late && (server.e.dispatchers.up() || c.isAnswered(server)):
+		case late && (server.e.dispatcher.Up() || c.isAnswered(server)):
 			continue
 		case late:
 			after(server.e, line).Then(func([]*Hold, error) {

@@ -57,7 +57,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	}
 
 	// The loop of the first engine is kept from noticing that its part is over, from long before.
-	blocker.dispatcher().Force(blocker.name, gate.MutexKind, blocker.TenureID(), blocker.core.Tenure, nil)
+	blocker.e.dispatcher.Force(blocker.name, gate.MutexKind, blocker.TenureID(), blocker.core.Tenure, nil)
 	<-stuck
 	time.Sleep(time.Until(parts[0].Deadline())) // sleeps: a lease that must run out on a real server
 	if ended := h.ended.Load(); ended != 0 {

@@ -17,12 +17,8 @@ type operation struct {
 	name  string
 	doing string // "lock", "acquire", ...
 	kind  kindIndex
-	index uint8         // of the dispatcher, once it was sent
 	wait  time.Duration // WithWait, for the error of a request; 0: none
 }
-
-// dispatcher returns the one to which it was sent.
-func (o *operation) dispatcher() *dispatcher.Dispatcher { return o.e.dispatchers[o.index] }
 
 func (o *operation) failed(err error) error { return &opError{doing: o.doing, name: o.name, err: err} }
 
@@ -44,7 +40,7 @@ func (o *operation) keyToAsk(ctx context.Context) (string, error) {
 	return key, err
 }
 
-// send puts a waiter into the mailbox of the name's loop, within bounds.
+// send puts a waiter into the loop's mailbox, within bounds.
 func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	e := o.e
 	key, err := o.keyToAsk(ctx)
@@ -54,8 +50,7 @@ func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	if !e.admit() {
 		return o.failed(ErrOverloaded)
 	}
-	o.index = e.dispatchers.index(key)
-	if !o.dispatcher().Ask(key, o.kind.machine(), w) {
+	if !e.dispatcher.Ask(key, o.kind.machine(), w) {
 		e.waiting.Add(-1)
 		return o.failed(ErrClosed)
 	}
@@ -147,7 +142,7 @@ func (o *operation) block(ctx context.Context, c *call, observed *observation) e
 	if !answered {
 		// The loop settles the waiter, with what was last known or with a grant that came first. If the mailbox is shut,
 		// all waiters have been settled.
-		o.dispatcher().Abandon(&c.waiter)
+		o.e.dispatcher.Abandon(&c.waiter)
 		<-c.done
 	}
 	o.e.waiting.Add(-1)
@@ -173,10 +168,10 @@ func (o *operation) inVain(ctx context.Context, w *gate.Waiter) error {
 		return nil
 	case semaphoreIndex:
 		if key, err := o.e.key(o.name, gate.SemaphoreKind); err == nil {
-			o.dispatcher().Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
+			o.e.dispatcher.Change(key, gate.SemaphoreKind, gate.ChangeCount(gate.Give, w.N), gate.InVain)
 		}
 	default:
-		o.dispatcher().Unlock(w.Hold, gate.InVain)
+		o.e.dispatcher.Unlock(w.Hold, gate.InVain)
 	}
 	return o.failed(endedBy(ctx))
 }
@@ -346,12 +341,12 @@ func (r *request[T]) Hold() *gate.Hold {
 // ended is called at the end of its context. The loop then settles it, with what was last known.
 func (r *request[T]) ended(err error) {
 	r.over = err
-	r.dispatcher().Abandon(&r.waiter)
+	r.e.dispatcher.Abandon(&r.waiter)
 }
 
 // Cancelled abandons the request: its promise was settled by the caller. It implements futures.Canceler.
 func (r *request[T]) Cancelled() {
 	r.e.waiting.Add(-1)
 	r.e.contexts.forget(&r.watched)
-	r.dispatcher().Abandon(&r.waiter)
+	r.e.dispatcher.Abandon(&r.waiter)
 }

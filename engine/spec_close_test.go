@@ -257,10 +257,10 @@ func TestSpecShutdown(t *testing.T) {
 		b.wantEnded(h, engine.ErrClosed, engine.ErrLost)
 		b.wantKeys()
 	}))
-	t.Run("is no error under a context that has ended, if nothing is held", spec(engine.Options{Dispatchers: 8}, func(b *bubble) {
+	t.Run("is no error under a context that has ended, if nothing is held", spec(engine.Options{}, func(b *bubble) {
 		ended, cancel := context.WithCancel(b.Context())
 		cancel()
-		held := b.another(engine.Options{Dispatchers: 8})
+		held := b.another(engine.Options{})
 		h := b.lock(held.Mutex("stock:7"))
 		b.wantIs("Shutdown with a hold", held.Shutdown(ended), context.Canceled)
 		b.wantEnded(h, engine.ErrClosed, engine.ErrLost)

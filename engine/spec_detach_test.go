@@ -274,7 +274,6 @@ func TestSpecDetach(t *testing.T) {
 		b.unlock(b.lock(of(b.Engine, "stock:7")))
 	}
 	eachMutex(t, "is not needed for an Adopt by the same engine, which ends the hold", engine.Options{}, own)
-	eachMutex(t, "is not needed in an engine of several dispatchers either", engine.Options{Dispatchers: 4}, own)
 	eachMutex(t, "is not needed for the holds of an Owner, which all end, also when this Owner adopts them", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
 		me := engine.WithOwner(engine.NewOwner())
 		outer, inner := b.lock(of(b.Engine, "stock:7"), me), b.lock(of(b.Engine, "stock:7"), me, engine.WithLease(time.Hour))

@@ -86,8 +86,6 @@ func TestSpecInvalid(t *testing.T) {
 			"negative MaxRequests":                {MaxRequests: -1},
 			"negative MaxWaitersPerName":          {MaxWaitersPerName: -1},
 			"negative Callbacks":                  {Callbacks: -1},
-			"negative Dispatchers":                {Dispatchers: -1},
-			"65 Dispatchers":                      {Dispatchers: 65},
 			"an unknown PubSub":                   {PubSub: 17},
 			"a setting that is the engine's own":  {Redis: rueidis.ClientOption{PipelineMultiplex: 3}},
 			"a negative time-out of dials":        {Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -1}}},

@@ -39,7 +39,7 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 	state, _, err := m.inspect(ctx, true)
 	if state.Ours {
 		key, _ := m.e.key(m.name, m.kind.machine())
-		if since := m.e.dispatchers.of(key).Oldest(key); since != gate.Never {
+		if since := m.e.dispatcher.Oldest(key); since != gate.Never {
 			state.Since = m.e.clock.Time(since)
 		}
 	}
@@ -233,7 +233,7 @@ func (m *Mutex) forceUnlock(ctx context.Context, meant func(owner string) bool) 
 			continue
 		}
 		_, err := t.confirm(ctx, ErrClosed, func(ack gate.Settler) bool {
-			return m.e.dispatchers.of(key).Force(key, m.kind.machine(), owner, m.number(owner), ack)
+			return m.e.dispatcher.Force(key, m.kind.machine(), owner, m.number(owner), ack)
 		})
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrLost)) { // lost: it went away by itself
 			return freed, err

@@ -21,30 +21,19 @@ type Stats struct {
 	Uncertain  int64         `json:"uncertain"`   // commands without an answer: it was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
 	Batches    int64         `json:"batches"`     // pipelines sent
-	Narrow     int64         `json:"narrow"`      // masters of a cluster, of each dispatcher, that refuse script calls with names of several hash slots
+	Narrow     int64         `json:"narrow"`      // masters of a cluster that refuse script calls with names of several hash slots
 	OldestHold time.Duration `json:"oldest_hold"` // how long the oldest living hold has been held; 0: none
 }
 
 // Stats takes a snapshot. It looks at all live names to find the oldest hold: call it every few seconds, not per lock.
 func (e *Engine) Stats() Stats {
+	s := e.dispatcher.Stats()
 	stats := Stats{
-		Up: e.dispatchers.up(), Waiting: e.waiting.Load(), Refused: e.overloaded.Load(), Overflowed: e.callbacks.overflowed.Load(),
+		Up: e.dispatcher.Up(), Held: s.Held.Load(), Waiting: e.waiting.Load(), Granted: s.Granted.Load(), Handoffs: s.Handoffs.Load(),
+		Attempts: s.Attempts.Load(), Waits: s.Waits.Load(), Lost: s.Lost.Load(), AtRisk: s.AtRisk.Load(), Refused: s.Refused.Load() + e.overloaded.Load(),
+		Uncertain: s.Uncertain.Load(), Overflowed: e.callbacks.overflowed.Load(), Batches: s.Batches.Load(), Narrow: s.Narrow.Load(),
 	}
-	for _, d := range e.dispatchers {
-		s := d.Stats()
-		stats.Held += s.Held.Load()
-		stats.Granted += s.Granted.Load()
-		stats.Handoffs += s.Handoffs.Load()
-		stats.Attempts += s.Attempts.Load()
-		stats.Waits += s.Waits.Load()
-		stats.Lost += s.Lost.Load()
-		stats.AtRisk += s.AtRisk.Load()
-		stats.Refused += s.Refused.Load()
-		stats.Uncertain += s.Uncertain.Load()
-		stats.Batches += s.Batches.Load()
-		stats.Narrow += s.Narrow.Load()
-	}
-	if since := e.dispatchers.oldest(); since != gate.Never {
+	if since := e.dispatcher.Oldest(""); since != gate.Never {
 		stats.OldestHold = e.clock.Now() - since
 	}
 	return stats

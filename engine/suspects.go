@@ -4,13 +4,14 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/atomic"
 
+	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/dispatcher/respguard"
 )
 
-// suspects passes to the dispatchers what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
-// changed keys. The client exists before the dispatchers, so something may be noticed before there are any.
+// suspects passes to the dispatcher what clients notice: connections that are broken, and, for WatchLoss, Redis' messages about
+// changed keys. The client exists before the dispatcher, so something may be noticed before there is one.
 type suspects struct {
-	to        atomic.Pointer[dispatchers]
+	to        atomic.Pointer[dispatcher.Dispatcher]
 	watchLoss bool
 }
 
@@ -19,7 +20,7 @@ type suspects struct {
 func (s *suspects) install(o *rueidis.ClientOption, watchLoss bool) {
 	s.watchLoss = watchLoss
 	respguard.Watch(o, func(addr string) {
-		for _, d := range s.all() {
+		if d := s.to.Load(); d != nil {
 			d.ReportBroken(addr)
 		}
 	})
@@ -37,30 +38,18 @@ func (s *suspects) watchKeys(o *rueidis.ClientOption, node string) {
 		return
 	}
 	o.OnInvalidations = func(keys []rueidis.RedisMessage) {
-		all := s.all()
-		if all == nil {
+		d := s.to.Load()
+		if d == nil {
 			return
 		}
 		if keys == nil { // everything was flushed, or the connection broke
-			for _, d := range all {
-				d.SuspectNode(node)
-			}
+			d.SuspectNode(node)
 			return
 		}
 		for i := range keys {
 			if key, err := keys[i].ToString(); err == nil {
-				all.of(key).Suspect(key)
+				d.Suspect(key)
 			}
 		}
 	}
 }
-
-// all returns the dispatchers; nil: there are none yet.
-func (s *suspects) all() dispatchers {
-	if ds := s.to.Load(); ds != nil {
-		return *ds
-	}
-	return nil
-}
-
-func (s *suspects) start(ds dispatchers) { s.to.Store(&ds) }

@@ -33,7 +33,7 @@ func (h *Hold) Wanted() <-chan struct{} {
 			part.Wanted()
 		}
 	} else {
-		h.dispatcher().Wanted(&h.core)
+		h.e.dispatcher.Wanted(&h.core)
 	}
 	return waits
 }

@@ -159,3 +159,30 @@ func TestOurOwnNextComesBeforeItsClaim(t *testing.T) {
 		t.Errorf("the lock lasts for %d ms, want the lease of our waiter", left)
 	}
 }
+
+// The numbers of owners are below 2^53. Lua by itself shows fourteen digits of a number.
+// invariant: fair-queue-order
+func TestLongNumbersOfOwnersAreExact(t *testing.T) {
+	const first = int64(1)<<53 - 4
+	b := realBox(t).fresh(t)
+	standing("me:1", "1")(b)
+	for _, step := range []struct {
+		call []any
+		line string
+	}{
+		{[]any{scripts.FairAsk, 0, "TRY", 3, first}, "me:9007199254740988+300000 me:9007199254740989+300000 me:9007199254740990+300000 | me+3600000"},
+		{[]any{scripts.FairLeave, 1, first}, "me:9007199254740989+300000 me:9007199254740990+300000 | me+3600000"},
+		{[]any{scripts.FairRelease, "me:1", first + 1}, "me:9007199254740990+300000 | me+3600000"},
+	} {
+		b.eval(frozen(step.call[0].(scripts.Script)), fairKeys, (&turn{call: step.call}).args()...)
+		b.want(b.line(), step.line, step.call[1:])
+	}
+	b.want(b.must("HGET", one, "me:9007199254740989"), "1", "the next of ours")
+
+	b = b.fresh(t)
+	permitsEnding(b, 9)
+	b.want(b.takePermits(uint64(first), 3), "1", "permit_take")
+	for i := range uint64(3) {
+		b.want(b.must("ZSCORE", permitKeys[1], idOf(uint64(first)+i)), strconv.FormatInt(frozenNow+3_600_000, 10), "permit", i)
+	}
+}

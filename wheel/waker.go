@@ -8,7 +8,7 @@ import (
 	"go.uber.org/atomic"
 )
 
-// Waker wakes loops when ticks begin: up to 12 ms after, by a timing wheel. Each loop has a Sleeper of it.
+// Waker wakes a loop when ticks begin: up to 12 ms after, by a timing wheel.
 //
 // A wake-up is a hint. The timing wheel follows the wall clock and can get stuck, so a wake-up may come early, late,
 // twice, or never, and the loop must have a timer of its own that wakes it a little later (Grace). Then no fault of the
@@ -21,22 +21,11 @@ import (
 type Waker struct {
 	clock   *Clock
 	length  time.Duration // of a tick
-	orders  chan order
+	wake    func()
+	orders  chan Tick
+	pending atomic.Int32  // timers in the wheel
 	stop    func()        // any number of times
 	stopped chan struct{} // closed by run, as its last act; never when the wheel keeps it
-}
-
-// Sleeper is a loop as its Waker knows it.
-type Sleeper struct {
-	waker   *Waker
-	wake    func()
-	pending atomic.Int32 // its timers in the wheel
-}
-
-// order is the wish of a loop to be woken when a tick begins.
-type order struct {
-	by *Sleeper
-	at Tick
 }
 
 // The sizes keep the timing wheel inside the envelope in which it has but one level and its known faults
@@ -51,7 +40,7 @@ const (
 	wheelEarly = wheelTick + time.Millisecond
 	// beatEvery is how often an idle wheel gets a timer, which keeps its time moving.
 	beatEvery = 20 * time.Second
-	// maxOrders, and maxPending for each loop, bound what waits for a wheel that stands still.
+	// maxOrders and maxPending bound what waits for a wheel that stands still.
 	maxOrders, maxPending = 1024, 8192
 	// stopWait bounds the wait for a wheel that may be stuck.
 	stopWait = time.Second
@@ -67,29 +56,26 @@ type timers interface {
 	Stop()
 }
 
-// NewWaker starts a waker for ticks of the given length.
-func NewWaker(clock *Clock, length time.Duration) *Waker {
-	return newWaker(clock, length, timingwheel.NewTimingWheel(wheelTick, wheelSlots))
+// NewWaker starts a waker for ticks of the given length. wake is called by goroutines of the wheel and must not block.
+func NewWaker(clock *Clock, length time.Duration, wake func()) *Waker {
+	return newWaker(clock, length, wake, timingwheel.NewTimingWheel(wheelTick, wheelSlots))
 }
 
-func newWaker(clock *Clock, length time.Duration, wheel timers) *Waker {
+func newWaker(clock *Clock, length time.Duration, wake func(), wheel timers) *Waker {
 	halt := make(chan struct{})
 	w := &Waker{
-		clock: clock, length: length, orders: make(chan order, maxOrders),
+		clock: clock, length: length, wake: wake, orders: make(chan Tick, maxOrders),
 		stop: sync.OnceFunc(func() { close(halt) }), stopped: make(chan struct{}),
 	}
 	go w.run(wheel, halt)
 	return w
 }
 
-// Sleeper returns a loop's own, for as long as the Waker lives. wake is called by goroutines of the wheel and must not block.
-func (w *Waker) Sleeper(wake func()) *Sleeper { return &Sleeper{waker: w, wake: wake} }
-
 // Set has the loop woken when tick t begins, or soon when it has begun. A tick that is more than 25 s away is woken for
 // early. Set never blocks, and any goroutine may call it.
-func (s *Sleeper) Set(t Tick) {
+func (w *Waker) Set(t Tick) {
 	select {
-	case s.waker.orders <- order{s, t}:
+	case w.orders <- t:
 	default: // the wheel stands still
 	}
 }
@@ -118,18 +104,18 @@ func (w *Waker) run(wheel timers, halt <-chan struct{}) {
 			return
 		case <-beat:
 			wheel.AfterFunc(wheelEarly, func() {})
-		case o := <-w.orders:
-			if o.by.pending.Load() >= maxPending { // it fires nothing any more
+		case t := <-w.orders:
+			if w.pending.Load() >= maxPending { // it fires nothing any more
 				continue
 			}
-			o.by.pending.Inc()
-			wheel.AfterFunc(min(max(o.at.Begin(w.length)-w.clock.Now(), 0), longestDelay)+wheelEarly, o.by.fired)
+			w.pending.Inc()
+			wheel.AfterFunc(min(max(t.Begin(w.length)-w.clock.Now(), 0), longestDelay)+wheelEarly, w.fired)
 		}
 	}
 }
 
 // fired is called by the wheel.
-func (s *Sleeper) fired() {
-	s.pending.Dec()
-	s.wake()
+func (w *Waker) fired() {
+	w.pending.Dec()
+	w.wake()
 }

@@ -49,21 +49,10 @@ func (s *sleeper) within(at, long time.Duration) int {
 	return n
 }
 
-// wakerOfOne is a waker with one loop.
-type wakerOfOne struct {
-	*Waker
-	*Sleeper
-}
-
-func newWakerOfOne(clock *Clock, wake func(), wheel timers) wakerOfOne {
-	w := newWaker(clock, tick, wheel)
-	return wakerOfOne{w, w.Sleeper(wake)}
-}
-
 // openWaker starts a waker with the real timing wheel, to be closed when the test ends.
-func openWaker(t *testing.T) (wakerOfOne, *sleeper) {
+func openWaker(t *testing.T) (*Waker, *sleeper) {
 	s := &sleeper{clock: NewClock()}
-	w := newWakerOfOne(s.clock, s.wake, newTimingWheel())
+	w := newWaker(s.clock, tick, s.wake, newTimingWheel())
 	t.Cleanup(func() {
 		if !w.Close() {
 			t.Error("the wheel is stuck")
@@ -117,7 +106,7 @@ func TestWaker(t *testing.T) {
 	}))
 	t.Run("adds no timer beyond the longest delay, and keeps an idle wheel going", inBubble(func(t *testing.T) {
 		wheel := &countingWheel{timers: newTimingWheel()}
-		w := newWakerOfOne(NewClock(), func() {}, wheel)
+		w := newWaker(NewClock(), tick, func() {}, wheel)
 		w.Set(Ceil(longestDelay*3/2, tick))
 		time.Sleep(time.Minute + time.Second)
 		w.Close()
@@ -214,7 +203,7 @@ func TestSickWheel(t *testing.T) {
 	t.Run("that keeps who adds a timer keeps no caller of At", inBubble(func(t *testing.T) {
 		sick := &sickWheel{released: make(chan struct{})}
 		sick.add = func(time.Duration, func()) { <-sick.released }
-		w := newWakerOfOne(NewClock(), func() {}, sick)
+		w := newWaker(NewClock(), tick, func() {}, sick)
 		start := time.Now()
 		for at := range Tick(10 * maxOrders) {
 			w.Set(at)
@@ -230,7 +219,7 @@ func TestSickWheel(t *testing.T) {
 	}))
 	t.Run("that cannot stop keeps Close for a second at most", inBubble(func(t *testing.T) {
 		sick := &sickWheel{keepsStop: true, released: make(chan struct{})}
-		w := newWakerOfOne(NewClock(), func() {}, sick)
+		w := newWaker(NewClock(), tick, func() {}, sick)
 		for range 2 {
 			start := time.Now()
 			if w.Close() {
@@ -243,7 +232,7 @@ func TestSickWheel(t *testing.T) {
 	}))
 	t.Run("that never fires gets only so many timers", inBubble(func(t *testing.T) {
 		sick := &sickWheel{}
-		w := newWakerOfOne(NewClock(), func() {}, sick)
+		w := newWaker(NewClock(), tick, func() {}, sick)
 		for at := range Tick(2 * maxPending) {
 			w.Set(at)
 			synctest.Wait()
@@ -256,7 +245,7 @@ func TestSickWheel(t *testing.T) {
 	t.Run("that fires gets as many timers as there are ticks", inBubble(func(t *testing.T) {
 		well := &sickWheel{add: func(_ time.Duration, task func()) { task() }}
 		s := &sleeper{clock: NewClock()}
-		w := newWakerOfOne(s.clock, s.wake, well)
+		w := newWaker(s.clock, tick, s.wake, well)
 		for at := range Tick(2 * maxPending) {
 			w.Set(at)
 			synctest.Wait()
@@ -266,26 +255,10 @@ func TestSickWheel(t *testing.T) {
 			t.Errorf("woken %d times, want %d", n, 2*maxPending)
 		}
 	}))
-	t.Run("that never fires for one loop fires for the others", inBubble(func(t *testing.T) {
-		sick := &sickWheel{}
-		w := newWakerOfOne(NewClock(), func() {}, sick)
-		for at := range Tick(2 * maxPending) {
-			w.Set(at)
-			synctest.Wait()
-		}
-		sick.add = func(_ time.Duration, task func()) { task() }
-		s := &sleeper{clock: NewClock()}
-		w.Waker.Sleeper(s.wake).Set(1)
-		synctest.Wait()
-		w.Close()
-		if n := len(s.all()); n != 1 {
-			t.Errorf("woken %d times, want once", n)
-		}
-	}))
 	t.Run("that fires at once, after its clock was set back, is asked once for each tick", inBubble(func(t *testing.T) {
 		sick := &sickWheel{add: func(_ time.Duration, task func()) { go task() }}
 		s := &sleeper{clock: NewClock()}
-		w := newWakerOfOne(s.clock, s.wake, sick)
+		w := newWaker(s.clock, tick, s.wake, sick)
 		w.Set(100)
 		w.Set(200)
 		time.Sleep(10 * time.Second)

@@ -21,8 +21,8 @@ it is. Measure each side with --repeat 5: a side of one run has no ±.
   overlap  some run of A is as good as some run of B: the change may be chance
 
 The loads must be the same: what is asked for, by how many, how fast, for how
-long it is held. The server, the machine, --async, --dispatchers, --handoff,
---duration, --warmup and --seed may differ; the report says which do.
+long it is held. The server, the machine, --async, --handoff, --duration,
+--warmup and --seed may differ; the report says which do.
 
 Exit code: 0 they were compared; 2 want two files of one load; 3 one cannot be
 read.

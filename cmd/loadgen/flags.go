@@ -30,13 +30,12 @@ type settings struct {
 
 // The bounds of what can be asked for: a million names are 64 MB of cells, a million callers as many stacks.
 const (
-	maxMany        = 1_000_000
-	maxProcesses   = 64
-	maxDispatchers = 64 // the engine's bound
-	maxRepeat      = 100
-	maxSteps       = 100
-	maxRate        = 10_000_000
-	maxDuration    = 24 * time.Hour
+	maxMany      = 1_000_000
+	maxProcesses = 64
+	maxRepeat    = 100
+	maxSteps     = 100
+	maxRate      = 10_000_000
+	maxDuration  = 24 * time.Hour
 )
 
 // bound is a count that must be from 1 to most.
@@ -58,10 +57,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	flags.StringVar(&s.title, "title", "", "")
 	flags.BoolVar(&p.Async, "async", false, "")
 	flags.Uint64Var(&p.Seed, "seed", rand.Uint64N(1e6), "")
-	bounds := []bound{
-		{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses},
-		{"dispatchers", &p.Dispatchers, 1, maxDispatchers}, {"repeat", &s.repeat, 1, maxRepeat},
-	}
+	bounds := []bound{{"workers", &p.Workers, 64, maxMany}, {"names", &p.Names, 16, maxMany}, {"processes", &p.Processes, 1, maxProcesses}, {"repeat", &s.repeat, 1, maxRepeat}}
 	p.Duration, p.Warmup, p.Kind = 10*time.Second, time.Second, load.Mutex
 	readers := map[string]reader{
 		"hold": duration(&p.Hold), "think": duration(&p.Think), "lease": duration(&p.Lease), "wait": duration(&p.Wait),

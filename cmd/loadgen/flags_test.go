@@ -18,7 +18,7 @@ func TestFlagsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.plan.Seed = 0 // another one each time
-	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Dispatchers: 1, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
+	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	if s.plan != want || s.redis.URL != "" || s.json != "" {
 		t.Errorf("%+v\nwant the plan %+v, and no server that nobody named", s, want)
 	}
@@ -38,7 +38,6 @@ func TestFlagsAreUnderstood(t *testing.T) {
 		"--handoff off":                func(s *settings) { s.plan.Handoff = -1 },
 		"--handoff 0":                  func(s *settings) { s.plan.Handoff = -1 },
 		"--handoff 5ms":                func(s *settings) { s.plan.Handoff = 5 * time.Millisecond },
-		"--dispatchers 4":              func(s *settings) { s.plan.Dispatchers = 4 },
 		"--processes 4":                func(s *settings) { s.plan.Processes, s.plan.Check = 4, 10 },
 		"--processes 4 --check 3":      func(s *settings) { s.plan.Processes, s.plan.Check = 4, 3 },
 		"--check 0":                    func(s *settings) { s.plan.Check = 0 },
@@ -106,7 +105,6 @@ var badFlags = map[string]string{
 	"--names 1.5":                  "want a whole number",
 	"--workers -3":                 "--workers -3: must be from 1",
 	"--workers 1e99":               "want a whole number",
-	"--dispatchers 0":              "--dispatchers 0: must be from 1 to 64",
 	"--processes 65":               "--processes 65: must be from 1 to 64",
 	"--processes 4 --workers 3":    "--workers 3 for --processes 4: each needs one at least",
 	"--rate 0":                     "--rate 0: must be above 0",

@@ -49,7 +49,6 @@ Who asks, and when
   --rate A..B       N grows from A to B, in --steps: up to where is it reached?
   --think TIME      closed loop: pause of a caller after each unlock, 0
   --processes N     child processes that contend for the same names, 1
-  --dispatchers N   of each engine, among which the names are shared out, 1
 
 What they ask for
   --kind KIND       mutex, fair, fenced, spin, simple: locks that exclude all

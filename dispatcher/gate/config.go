@@ -22,7 +22,7 @@ type Config struct {
 
 	Epoch        uint32                // of the link to Redis: grows when it breaks. Owned by the loop.
 	RTT          time.Duration         // of a round trip, at least and of late. Owned by the loop.
-	LastID       uint64                // the newest owner number; the dispatchers of an engine have ranges of their own. Owned by the loop.
+	LastID       uint64                // the newest owner number. Owned by the loop.
 	Waits        *wheel.Slots[*Waiter] // the waiters that have a WithWait. Owned by the loop.
 	idleContests []*contest            // to be taken by the next contested names. Owned by the loop.
 	Stats        *Stats

@@ -18,9 +18,9 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		var o Outage
 		for range 1000 { // 10 s
-			o.Failed(t, logger, "down")
+			o.Failed(logger, "down")
 			time.Sleep(5 * time.Millisecond)
-			o.Ended(t, logger, "up")
+			o.Ended(logger, "up")
 			time.Sleep(5 * time.Millisecond)
 		}
 		if n := lines(); n < 2 || n > 20 {
@@ -28,7 +28,7 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for range 601 { // 10 min
-			o.Failed(t, logger, "down")
+			o.Failed(logger, "down")
 			time.Sleep(time.Second)
 		}
 		told := log.String()
@@ -46,54 +46,20 @@ func TestOutagesAreToldSeldom(t *testing.T) {
 				told = rest
 			}
 		}
-		o.Ended(t, logger, "up")
-		o.Ended(t, logger, "up")
+		o.Ended(logger, "up")
+		o.Ended(logger, "up")
 		if n := lines(); n != 1 {
 			t.Errorf("%d lines about its end", n)
 		}
-		o.Failed(t, logger, "down")
+		o.Failed(logger, "down")
 		time.Sleep(time.Second - 1)
-		o.Failed(t, logger, "down")
+		o.Failed(logger, "down")
 		if n := lines(); n != 0 {
 			t.Errorf("%d lines within a second after that", n)
 		}
 		time.Sleep(time.Nanosecond)
-		if o.Failed(t, logger, "down"); lines() != 1 {
+		if o.Failed(logger, "down"); lines() != 1 {
 			t.Error("no line about the next outage")
-		}
-	})
-}
-
-// Of several who notice an outage the first tells that it begins, and the last that it is over. Who is gone is not waited for.
-func TestAnOutageIsToldOnceHoweverManyNoticeIt(t *testing.T) {
-	var log bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&log, nil))
-	said := func() string { defer log.Reset(); return log.String() }
-	synctest.Test(t, func(t *testing.T) {
-		var all Outages
-		o, other, again := all.Of("a"), all.Of("b"), all.Of("a")
-		if o == other || o != again {
-			t.Fatal("outages of the same thing are the same, and no others")
-		}
-		if all.Forget("b"); all.Of("b") == other {
-			t.Error("what was forgotten is kept")
-		}
-		for who := range 3 {
-			o.Failed(who, logger, "down")
-		}
-		time.Sleep(30 * time.Second)
-		if lines := said(); strings.Count(lines, "\n") != 1 {
-			t.Errorf("three notice an outage: %s", lines)
-		}
-		o.Ended(0, logger, "up")
-		o.Ended(3, logger, "up")
-		o.Leave(1)
-		if lines := said(); lines != "" {
-			t.Errorf("one still fails: %s", lines)
-		}
-		o.Ended(2, logger, "up")
-		if lines := said(); !strings.Contains(lines, "after=30s failures=3") {
-			t.Errorf("the last does not fail any more: %q", lines)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func each(conn rueidis.DedicatedClient, channels []string, build func(rueidis.Bu
 func (s *Subscriber) refuse(channel string, err error) {
 	message, _ := rediserr.Said(err)
 	delete(s.channels, channel)
-	s.refusals.Failed(s, s.cfg.Logger, "wheellock: may not listen for unlock messages", s.cfg.Where("channel", channel, "error", message)...)
+	s.refusals.Failed(s.cfg.Logger, "wheellock: may not listen for unlock messages", s.cfg.Where("channel", channel, "error", message)...)
 	stall.At("subscriber: subscribed, loop not told", s.cfg.Engine)
 	s.cfg.Owner.Refused(channel, message)
 }

@@ -29,7 +29,6 @@ type Config struct {
 	Sharded bool   // SSUBSCRIBE; the two name spaces are separate in Redis
 	Cluster bool   // the node may come to serve a channel no more
 	Logger  *slog.Logger
-	Outage  *reconnect.Outage          // of the connection, and of those of other subscribers to the same server
 	Where   func(besides ...any) []any // arguments of a log record: which server it is about, and these
 	Owner   Owner
 }
@@ -67,6 +66,7 @@ type Subscriber struct {
 	// Owned by run.
 	channels map[string]struct{}
 	lasted   time.Duration    // how long the last connection had subscriptions; 0: it never had
+	outage   reconnect.Outage // of the connection
 	refusals reconnect.Outage // of channels that this user may not listen to: these do not end
 }
 
@@ -122,7 +122,6 @@ func (s *Subscriber) Close() {
 // run keeps a connection while there is anything to hear.
 func (s *Subscriber) run(ctx context.Context) {
 	defer close(s.stopped)
-	defer s.cfg.Outage.Leave(s)
 	for tries := 0; ctx.Err() == nil; {
 		s.note(s.take())
 		if len(s.channels) == 0 {
@@ -140,7 +139,7 @@ func (s *Subscriber) run(ctx context.Context) {
 				what = "wheellock: unlock messages cannot be heard"
 			}
 			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), time.Since(began))
-			s.cfg.Outage.Failed(s, s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
+			s.outage.Failed(s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()
 			}
@@ -194,7 +193,7 @@ func (s *Subscriber) listen(ctx context.Context) error {
 	}
 	since := time.Now()
 	defer func() { s.lasted = max(time.Since(since), 1) }()
-	s.cfg.Outage.Ended(s, s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
+	s.outage.Ended(s.cfg.Logger, "wheellock: unlock messages are heard again", s.cfg.Where()...)
 	for {
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
@@ -48,7 +47,7 @@ func open(t *testing.T, option rueidis.ClientOption, cfg Config) (*Subscriber, *
 		t.Fatal(err)
 	}
 	o := &owner{told: make(chan string, 100)}
-	cfg.Client, cfg.Owner, cfg.Logger, cfg.Outage = client, o, slog.New(slog.DiscardHandler), &reconnect.Outage{}
+	cfg.Client, cfg.Owner, cfg.Logger = client, o, slog.New(slog.DiscardHandler)
 	cfg.Where = func(besides ...any) []any { return besides }
 	s := New(cfg)
 	t.Cleanup(func() {

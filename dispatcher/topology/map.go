@@ -45,18 +45,6 @@ func (m *Map) Unserved() int {
 	return left
 }
 
-// Within returns the part of the map that is about the hash slots from first to last.
-func (m *Map) Within(first, last uint16) *Map {
-	part := &Map{}
-	for _, r := range m.Ranges {
-		r.First, r.Last = max(r.First, first), min(r.Last, last)
-		if r.First <= r.Last {
-			part.Ranges = append(part.Ranges, r)
-		}
-	}
-	return part
-}
-
 // apartTries bounds the search for names in given hash slots: of one in a single hash slot the try in 16,384 is the right one.
 const apartTries = 64 * scripts.HashSlots
 

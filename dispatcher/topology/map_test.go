@@ -121,22 +121,6 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-func TestWithin(t *testing.T) {
-	m := &Map{Ranges: []Range{{0, 10, "a:1"}, {11, 20, "b:1"}, {21, 30, "a:1"}, {40, 40, "c:1"}}}
-	for bounds, want := range map[[2]uint16][]Range{
-		{0, scripts.HashSlots - 1}: m.Ranges,
-		{5, 25}:                    {{5, 10, "a:1"}, {11, 20, "b:1"}, {21, 25, "a:1"}},
-		{10, 11}:                   {{10, 10, "a:1"}, {11, 11, "b:1"}},
-		{40, 50}:                   {{40, 40, "c:1"}},
-		{31, 39}:                   nil,
-		{41, 50}:                   nil,
-	} {
-		if got := m.Within(bounds[0], bounds[1]).Ranges; !slices.Equal(got, want) {
-			t.Errorf("within %v: %v, want %v", bounds, got, want)
-		}
-	}
-}
-
 // A master to which the first hash slots have just moved has names, too: the rights of an engine are tried at one.
 func TestNamesApartOfAMasterWithFewSlots(t *testing.T) {
 	const prefix = "wheellock:probe:0b5c6a3e-6a67-8f5a-9d3b-1f0e5c2a7b10"

@@ -22,7 +22,7 @@ func TestClusterTakesEveryKind(t *testing.T) {
 	for _, pubsub := range []engine.PubSub{engine.PubSubAuto, engine.PubSubPlain, engine.PubSubBoth} {
 		t.Run(pubsub.String(), func(t *testing.T) {
 			talk := func(o *engine.Options) { o.PubSub, o.PollCap = pubsub, time.Hour }
-			a, b := testkit.Join(t, c, talk), testkit.Join(t, c, talk, testkit.Dispatchers(4))
+			a, b := testkit.Join(t, c, talk), testkit.Join(t, c, talk)
 			var wg sync.WaitGroup
 			for _, name := range testkit.Spread(pubsub.String(), 9) { // with an hour to the next question, only a message wakes
 				wg.Go(func() { testkit.EveryKind(t, a, b, name) })

@@ -16,13 +16,12 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
-// The whole cluster goes and comes back: callers wait for it, and nobody has to open anything anew. It is told once of each master,
-// to which two dispatchers are connected.
+// The whole cluster goes and comes back: callers wait for it, and nobody has to open anything anew. It is told once of each master.
 func TestClusterComesBack(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	back := &mentionsOf{what: "Redis can be reached again"}
-	e := testkit.Join(t, c, testkit.Dispatchers(6), func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(back, nil)) })
+	e := testkit.Join(t, c, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(back, nil)) })
 	names := testkit.Spread("back", 12)
 	for _, name := range names {
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(name)))
@@ -45,7 +44,7 @@ func TestClusterComesBack(t *testing.T) {
 	redistest.Await(t, "locks taken again", func() bool { return callers.pairs.Load() > 100 && e.Stats().Up })
 	callers.finish()
 	e.Close()
-	if n := back.n.Load(); n < 3 || n >= 3*6 { // not one for each dispatcher; on a slow machine masters may be lost more than once
+	if n := back.n.Load(); n < 3 || n >= 3*6 { // on a slow machine masters may be lost more than once
 		t.Errorf("%d records say that one of three masters can be reached again", n)
 	}
 }

@@ -54,7 +54,7 @@ func atAnyMoment(t *testing.T, rounds int, closeIt func(*closing)) {
 	d := watchDeaths(t, server)
 	for round := range rounds {
 		others := goleak.IgnoreCurrent()
-		c := &closing{T: t, Engine: testkit.Connect(t, server.Addr(), testkit.Dispatchers(1+round%3)), random: random, deaths: d, names: closingMix(random, round)}
+		c := &closing{T: t, Engine: testkit.Connect(t, server.Addr()), random: random, deaths: d, names: closingMix(random, round)}
 		var comers sync.WaitGroup
 		rw := c.RWMutex("coming to read and write")
 		for _, l := range []engine.Locker{c.Mutex("coming and going"), c.Mutex("coming and going"), rw.Reader(), rw.Writer()} {

@@ -65,11 +65,6 @@ func Lease(d time.Duration) func(*engine.Options) {
 	return func(o *engine.Options) { o.Lease = d }
 }
 
-// Dispatchers are so many.
-func Dispatchers(n int) func(*engine.Options) {
-	return func(o *engine.Options) { o.Dispatchers = n }
-}
-
 // Replicas asks for so many.
 func Replicas(n int) func(*engine.Options) {
 	return func(o *engine.Options) { o.Replicas = n }

@@ -116,7 +116,6 @@ func draw(r *rand.Rand) plan {
 		HandoffTime:      []time.Duration{0, 0, 0, -1}[r.IntN(4)],
 		MaxHold:          []time.Duration{0, 0, 0, 2 * p.lease}[r.IntN(4)],
 		FairWaiterLease:  []time.Duration{0, 500 * time.Millisecond}[r.IntN(2)],
-		Dispatchers:      1 + r.IntN(2),
 	}
 	if p.blocked = r.IntN(2) == 0; p.blocked {
 		p.options.Callbacks = 1 + r.IntN(2)

@@ -121,7 +121,7 @@ func (c *client) open() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, addr := range append([]string{c.Addr}, c.More...) {
-		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold, Dispatchers: c.Dispatchers}
+		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold}
 		if len(c.More)+c.Keepers > 0 {
 			o.MaxHold = 0 // what is renewed for ever is to be seen
 		}

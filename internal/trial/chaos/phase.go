@@ -131,7 +131,7 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 // start starts the client with a number, which is its seed too.
 func (ph *phase) start(number int, proxies []*redistest.Proxy) *process {
 	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: ph.server.Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Hot: ph.hot, Fleet: ph.fleet, Lease: ph.lease, Dispatchers: 1 + number%2, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
+		Workers: ph.workers, Hot: ph.hot, Fleet: ph.fleet, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
 	for i, proxy := range proxies {
 		if i == 0 {
 			s.Addr = proxy.Addr()

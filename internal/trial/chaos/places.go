@@ -79,21 +79,20 @@ var eager = habits{Middle: 1000, MiddleHold: 2 * time.Millisecond}
 
 // setting is what a client process is told at its start.
 type setting struct {
-	Number      int
-	Seed        uint64
-	Addr        string   // of Redis, or of a proxy
-	Resource    string   // the socket of the fenced resource; empty: none
-	More        []string // the same of further servers
-	Workers     int
-	Hot         bool // keep to one name
-	Fleet       bool // each worker keeps to a name of its own
-	Lease       time.Duration
-	Dispatchers int // of each engine
-	Places      []place
-	Habits      habits
-	Keepers     int // so many take a lock each and keep it, under the last of the places
-	Queued      int // so many more want one of the first queuedNames of these
-	Waiters     int // this many calls are made and nothing else; Hold says what becomes of them
-	Hold        bool
-	Sample      time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
+	Number   int
+	Seed     uint64
+	Addr     string   // of Redis, or of a proxy
+	Resource string   // the socket of the fenced resource; empty: none
+	More     []string // the same of further servers
+	Workers  int
+	Hot      bool // keep to one name
+	Fleet    bool // each worker keeps to a name of its own
+	Lease    time.Duration
+	Places   []place
+	Habits   habits
+	Keepers  int // so many take a lock each and keep it, under the last of the places
+	Queued   int // so many more want one of the first queuedNames of these
+	Waiters  int // this many calls are made and nothing else; Hold says what becomes of them
+	Hold     bool
+	Sample   time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
 }

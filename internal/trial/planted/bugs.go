@@ -47,7 +47,7 @@ var bugs = []Bug{
 	}},
 	{"a loss that the loop is not told of", []edit{
 		{"engine/hold.go", "		giveBack(c.close())\n		return\n", "		return\n"},
-		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
 	}},
 	{"bytes of a server that are not looked at", []edit{
 		{"dispatcher/respguard/guard.go", "		return guard(quietsocket.Wrap(conn)), nil\n", "		return quietsocket.Wrap(conn), nil\n"},
@@ -77,7 +77,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/permitsrenew.go", "	if p.at[byRenewal] == Never {", "	if ps.due.put(p.permit, Never); true {"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
-		{"engine/hold.go", "	h.dispatcher().Unlock(&h.core, nil)\n", ""},
+		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
 	}},
 	{"a TryLock whose lease is over when its answer comes, asked again", []edit{
 		{"dispatcher/gate/contest.go", "	pause := tries.next(id)\n	c.answerWaiters(cfg, out)\n	if c.queue.head != nil {\n", "	pause := now - now\n	if c.rivals != &noRivals {\n"},
@@ -224,12 +224,6 @@ var bugs = []Bug{
 	}},
 	{"a change that is sent again when its receipt has run out", []edit{
 		{"dispatcher/gate/sequenceranswers.go", "		s.call.LeaveBy = c.Sent + receiptTime // it may wait long for a connection, or the loop may stand still\n", ""},
-	}},
-	{"an engine that closes its first dispatcher only", []edit{
-		{"engine/dispatchers.go", "	for _, d := range ds {\n		all.Go(d.Close)\n", "	for _, d := range ds[:1] {\n		all.Go(d.Close)\n"},
-	}},
-	{"an end of a hold that goes to the first dispatcher", []edit{
-		{"engine/dispatchers.go", "h.e.dispatchers[h.core.Tenure>>numberBits]", "h.e.dispatchers[0]"},
 	}},
 	{"a holder that is never told of waiters of other processes", []edit{
 		{"dispatcher/gate/wanted.go", "return places > 0 && c.Sent >= h.Since() || others > 0 && c.Sent >= h.Since()+listenerAge", "return places < 0 && others < 0"},

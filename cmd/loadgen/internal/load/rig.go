@@ -142,7 +142,7 @@ func patiently[T any](ctx context.Context, open func() (T, error)) (opened T, er
 // options are those of an engine. Its bounds are far above what the callers can ask for, because a request that the engine turned
 // away would be counted as failed although it says nothing about the lock.
 func (r *Rig) options(to engine.Options, logger *slog.Logger) engine.Options {
-	o := engine.Options{Redis: to.Redis, HandoffTime: r.plan.Handoff, Dispatchers: r.plan.Dispatchers, AnswerTimeout: to.AnswerTimeout, Logger: logger}
+	o := engine.Options{Redis: to.Redis, HandoffTime: r.plan.Handoff, AnswerTimeout: to.AnswerTimeout, Logger: logger}
 	o.Redis.ClientName = "loadgen"
 	o.MaxRequests = max(1<<18, 2*r.plan.Workers)
 	o.MaxWaitersPerName = o.MaxRequests

@@ -185,7 +185,6 @@ func settings(r *report.Result) (all []pair) {
 	add(p.Wait > 0, "--wait", "%v", p.Wait)
 	add(p.Handoff > 0, "--handoff", "%v", p.Handoff)
 	add(p.Handoff < 0, "--handoff", "off")
-	add(p.Dispatchers > 1, "--dispatchers", "%d", p.Dispatchers)
 	add(true, "--processes", "%d", p.Processes)
 	add(true, "--duration", "%v", p.Duration)
 	add(true, "--warmup", "%v", p.Warmup)

@@ -27,7 +27,7 @@ func Compare(w io.Writer, a, b Side, places int) error {
 	differ, tuned := differences(a.Runs[0], b.Runs[0])
 	if len(differ) > 0 {
 		return fmt.Errorf("%s and %s are different loads: %s. Measure both with the same flags; the server, the machine, %s may differ",
-			a.Name, b.Name, strings.Join(differ, ", "), "--async, --dispatchers, --handoff, --duration, --warmup and --seed")
+			a.Name, b.Name, strings.Join(differ, ", "), "--async, --handoff, --duration, --warmup and --seed")
 	}
 	for i, side := range []Side{a, b} {
 		side.describe(w, []string{"A", "B"}[i], places)
@@ -73,7 +73,7 @@ func (s *Side) describe(w io.Writer, label string, places int) {
 }
 
 // tuned are the settings that two sides of a comparison may differ in: where the load runs, how the engine is set, and for how long.
-var tuned = []string{"server", "machine", "async", "dispatchers", "handoff", "duration", "warmup"}
+var tuned = []string{"server", "machine", "async", "handoff", "duration", "warmup"}
 
 // differences says in which settings two loads differ, but for those that differ each time, and names those that are tuned.
 func differences(a, b *Result) (loads, settled []string) {

@@ -50,9 +50,6 @@ func Describe(p *load.Plan) string {
 	} else if p.Handoff > 0 {
 		words = append(words, fmt.Sprintf("local handoff for %v", p.Handoff))
 	}
-	if p.Dispatchers > 1 {
-		words = append(words, fmt.Sprintf("%d dispatchers", p.Dispatchers))
-	}
 	return strings.Join(append(words, figures.Number(int64(p.Processes), "process"), fmt.Sprintf("seed %d", p.Seed)), " · ")
 }
 

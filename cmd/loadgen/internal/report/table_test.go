@@ -46,14 +46,14 @@ func TestTableOfReadersAndWriters(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	plain := load.Plan{Workers: 1, Names: 1, Processes: 1, Seed: 3}
 	open := aPlan()
-	open.Rate, open.Async, open.Handoff, open.Dispatchers = 20000, true, 5*time.Millisecond, 2
+	open.Rate, open.Async, open.Handoff = 20000, true, 5*time.Millisecond
 	for _, c := range []struct {
 		plan load.Plan
 		want string
 	}{
 		{plain, "1 blocking caller · closed loop · 1 name · leases renewed by the watchdog · 1 process · seed 3"},
 		{aPlan(), "4 blocking callers · closed loop · 100 names (Zipf 0.99) · hold 1ms · wait at most 1m0s · leases of 1s · no local handoff · 2 processes · seed 7"},
-		{open, "4 asynchronous callers · open loop at 20,000 calls/s · 100 names (Zipf 0.99) · hold 1ms · wait at most 1m0s · leases of 1s · local handoff for 5ms · 2 dispatchers · 2 processes · seed 7"},
+		{open, "4 asynchronous callers · open loop at 20,000 calls/s · 100 names (Zipf 0.99) · hold 1ms · wait at most 1m0s · leases of 1s · local handoff for 5ms · 2 processes · seed 7"},
 		{
 			load.Plan{Workers: 9, Names: 1, Processes: 1, FromRate: 1000, Rate: 64000, Steps: 7},
 			"9 blocking callers · open loop at 1,000 to 64,000 calls/s in 7 steps · 1 name · leases renewed by the watchdog · 1 process · seed 0",
