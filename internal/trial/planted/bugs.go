@@ -26,7 +26,7 @@ var bugs = []Bug{
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
-		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.contest.forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
+		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.owners().forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
 	}},
 	{"a change that has its effect twice", []edit{
 		{"scripts/counting.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
@@ -74,7 +74,7 @@ var bugs = []Bug{
 	}},
 	{"an extension of permits that counts by the answer to an earlier call", []edit{
 		{"dispatcher/gate/permitsrenew.go", "ps.sent+p.lease-margin(p.lease))", "ps.sent+max(p.lease, p.extend)-margin(max(p.lease, p.extend)))"},
-		{"dispatcher/gate/permitsrenew.go", "	if p.at[byRenewal] == Never {", "	if ps.due.put(p.permit, Never); true {"},
+		{"dispatcher/gate/permitsrenew.go", "	if p.moments[byRenewal].in == 0 { // else", "	if ps.due.put(p.permit, Never); true { // else"},
 	}},
 	{"a hold found over, of which the loop is not told", []edit{
 		{"engine/hold.go", "	h.e.dispatcher.Unlock(&h.core, nil)\n", ""},
