@@ -122,7 +122,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/operations.go", "InLine() && slices", "InLine() && false && slices"},
 	}},
 	{"a hold that lasts as long as its tenure", []edit{
-		{"dispatcher/gate/hold.go", "h.deadline.Store(int64(min(h.until, t.Deadline)))", "h.deadline.Store(int64(h.until))"},
+		{"dispatcher/gate/hold.go", "at = min(at, t.Deadline)", "at = min(at, Never)"},
 	}},
 	{"an uncertain acquire that is not released when nothing can arrive any more", []edit{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
@@ -178,14 +178,14 @@ var bugs = []Bug{
 		{"scripts/line.lua", "then return GIVEN end\n", "then call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) return GIVEN end\n"},
 	}},
 	{"a lock that is given to the second in line", []edit{
-		{"scripts/line.lua", "local place, at = first(line)\n		if not place then return false end", "local two = call('ZRANGE', line, 0, 1, 'WITHSCORES')\n		local place, at = two[3] or two[1], two[4] or two[2]\n		if not place then return false end"},
+		{"scripts/line.lua", "if give(lock, line, place, at, how, channel) then", "local two = call('ZRANGE', line, 0, 1, 'WITHSCORES')\n		if give(lock, line, two[3] or place, two[4] or at, how, channel) then"},
 	}},
 	{"a lock that is given to a dead engine", []edit{
 		{"scripts/line.lua", "if out and heard > 0 and put(", "if out and owner and put("},
 	}},
 	{"a lock that is given to a dead engine for its whole time", []edit{
 		{"scripts/line.lua", "if out and heard > 0 and put(", "if out and owner and put("},
-		{"scripts/line.lua", "if proves and publishCode(how, inbox, '-' .. code) or", "if proves and (publishCode(how, inbox, '-' .. code) or true) or"},
+		{"scripts/line.lua", "if publishCode(how, inbox, code == WOKEN and FREE or '-' .. code) then", "if publishCode(how, inbox, code == WOKEN and FREE or '-' .. code) or true then"},
 	}},
 	{"a line whose places all are the first", []edit{
 		{"scripts/line.lua", "math.floor(math.max(tonumber(at or 0), 0)) + 1, lease)", "1, lease)"},
@@ -198,7 +198,7 @@ var bugs = []Bug{
 		{"scripts/line.lua", "then return GIVEN end\n", "then publish(how, channel, FREE) return GIVEN end\n"},
 	}},
 	{"a lock that its owner gets back because it stands in line", []edit{
-		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place = gone(line, place) end", ""},
+		{"scripts/line.lua", "if place and string.find(place, left .. ' ', 1, true) == 1 then place, at = gone(line, place) end", ""},
 	}},
 	{"a first in line that does not listen beside an outsider", []edit{
 		{"scripts/line.lua", "leads and outside(lock) and 2 or 0", "0"},
