@@ -16,8 +16,7 @@ import (
 // that one in line, as other callers do, and asks for the others while it has it. If one of these is taken, it waits for that one, too, and
 // keeps those whose names come before it. So MultiLocks of one program do not wait for each other, in whatever order they name their members.
 //
-// A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. That member is
-// the first for which it waits from then on. The patience is 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of
+// A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. The patience is 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of
 // a fixed lease or of [Options].MaxHold. It bounds how long a MultiLock may keep a name from others while it waits, and how long a call and others that have what
 // it waits for, and wait for what it has, keep each other waiting. It bounds the call's wait, too: if nobody waits in the line of any member for more than 125 ms, the
 // MultiLock has its turn within the sum of these waits, and within ten times their sum if nobody waits for more than 16 s. With
@@ -89,19 +88,15 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 
 // askAll asks all members of a MultiLock, when it has none of them.
 func (c *compositeCall) askAll() {
-	c.order = make([]int, len(c.lock.members))
-	for i := range c.order {
-		c.order[i] = i
-	}
-	c.askRest(make([]*Hold, len(c.order)))
+	c.askRest(make([]*Hold, len(c.lock.members)))
 }
 
 // askRest asks the members of which holds has none, without waiting.
 func (c *compositeCall) askRest(holds []*Hold) {
 	var answers []*futures.Future[*Hold]
-	for place, i := range c.order {
-		if holds[place] == nil {
-			answers = append(answers, c.lock.members[i].TryLockAsync(c.asking, c.opts...))
+	for i, member := range c.lock.members {
+		if holds[i] == nil {
+			answers = append(answers, member.TryLockAsync(c.asking, c.opts...))
 		}
 	}
 	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(holds, answers) })
@@ -144,17 +139,15 @@ func (c *compositeCall) answered(holds []*Hold, answers []*futures.Future[*Hold]
 	}
 }
 
-// waitFor waits in line for the member at a place of the order, and then asks for the rest. If that member is slow to come, the call gives back
-// what it has, and goes on with that member as the first of its order.
-func (c *compositeCall) waitFor(place int, holds []*Hold) {
-	i, had := c.order[place], slices.Clone(holds)
+// waitFor waits in line for a member, and then asks for the rest. If that member is slow to come, the call gives back what it has, and goes on
+// waiting.
+func (c *compositeCall) waitFor(i int, holds []*Hold) {
+	had := slices.Clone(holds)
 	answer := c.lock.members[i].LockAsync(c.ctx, c.waitOptions()...)
 	slow := time.AfterFunc(c.patience(holds), func() { c.giveBack(had) })
 	after(c.lock.e, answer).Then(func([]*Hold, error) {
 		if !slow.Stop() {
 			clear(holds)
-			c.order = slices.Insert(slices.Delete(c.order, place, place+1), 0, i)
-			place = 0
 			c.tries++
 		}
 		held, err := answer.Result()
@@ -166,7 +159,7 @@ func (c *compositeCall) waitFor(place int, holds []*Hold) {
 			c.settle(nil, err)
 			return
 		}
-		holds[place] = held
+		holds[i] = held
 		c.askRest(holds)
 	})
 }
@@ -193,11 +186,7 @@ func (c *compositeCall) patience(holds []*Hold) time.Duration {
 
 // complete answers the call with the Hold of all members. Those that came before others have less left of a fixed lease: it counts anew.
 func (c *compositeCall) complete(holds []*Hold) {
-	parts := make([]*Hold, len(holds))
-	for place, i := range c.order {
-		parts[i] = holds[place]
-	}
-	h, err := c.lock.whole(parts, nil)
+	h, err := c.lock.whole(holds, nil)
 	if err == nil && c.demand.fixed && c.kept {
 		if err = h.Extend(c.ctx, c.demand.lease); err != nil {
 			c.giveBack([]*Hold{h})

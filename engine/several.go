@@ -87,7 +87,6 @@ type compositeCall struct {
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
 	place   *list.Element // in the queue of a QuorumLock's calls, whose mutex guards it; nil: it has none
-	order   []int         // of a MultiLock's members, in which it waits for them
 	kept    bool          // a MultiLock kept members while it waited for others
 
 	mu       sync.Mutex                  // guards the rest
