@@ -129,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	wheellock(t, "ls", "--redis", "redis://127.0.0.1:1").want(t, 69, "connection refused")
 	wheellock(t, "lock", "--redis", "redis://127.0.0.1:1", "job", "--", "true").want(t, 69, "connection refused", "Else name another one with --redis")
-	wheellock(t, "ls", "--redis", "redis://127.0.0.1:99999").want(t, 64, "want a port from 1 to 65535")
+	wheellock(t, "ls", "--redis", "redis://127.0.0.1:99999").want(t, 64, "with a port from 1 to 65535")
 	wheellock(t, "lock", "job", "--", "no-such-program").want(t, 127, "no-such-program")
 	wheellock(t, "lock", "job", "--", "/dev/null").want(t, 126, "permission denied")
 	wheellock(t, "lock", "job", "--", t.TempDir()).want(t, 126, "directory")
