@@ -16,9 +16,10 @@ import (
 // that one in line, as other callers do, and asks for the others while it has it. If one of these is taken, it waits for that one, too, and
 // keeps those whose names come before it. So MultiLocks of one program do not wait for each other, in whatever order they name their members.
 //
-// A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. The patience is 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of
-// a fixed lease or of [Options].MaxHold. It bounds how long a MultiLock may keep a name from others while it waits, and how long a call and others that have what
-// it waits for, and wait for what it has, keep each other waiting. It bounds the call's wait, too: if nobody waits in the line of any member for more than 125 ms, the
+// A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. The patience is
+// 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of a fixed lease or of [Options].MaxHold. It bounds how
+// long a MultiLock may keep a name from others while it waits, and how long a call and others that have what it waits for, and wait for what
+// it has, keep each other waiting. It bounds the call's wait, too: if nobody waits in the line of any member for more than 125 ms, the
 // MultiLock has its turn within the sum of these waits, and within ten times their sum if nobody waits for more than 16 s. With
 // [WithLease] the lease counts from the last member on, and MaxHold from the first.
 //
@@ -87,9 +88,7 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 }
 
 // askAll asks all members of a MultiLock, when it has none of them.
-func (c *compositeCall) askAll() {
-	c.askRest(make([]*Hold, len(c.lock.members)))
-}
+func (c *compositeCall) askAll() { c.askRest(make([]*Hold, len(c.lock.members))) }
 
 // askRest asks the members of which holds has none, without waiting.
 func (c *compositeCall) askRest(holds []*Hold) {
@@ -107,15 +106,15 @@ func (c *compositeCall) askRest(holds []*Hold) {
 // call that has not waited yet keeps none: if one name is taken for long, the others stay free.
 func (c *compositeCall) answered(holds []*Hold, answers []*futures.Future[*Hold]) {
 	var refusal error
-	place, keeps := 0, len(answers) < len(holds)
-	for at, h := range holds {
+	refused, keeps := 0, len(answers) < len(holds)
+	for i, h := range holds {
 		if h != nil {
 			continue
 		}
 		h, err := answers[0].Result()
-		holds[at], answers = h, answers[1:]
+		holds[i], answers = h, answers[1:]
 		if err != nil && (refusal == nil || !passing(err) && passing(refusal)) {
-			place, refusal = at, err
+			refused, refusal = i, err
 		}
 	}
 	if refusal == nil {
@@ -129,13 +128,13 @@ func (c *compositeCall) answered(holds []*Hold, answers []*futures.Future[*Hold]
 	if !keeps || final != nil {
 		c.giveBack(holds)
 	} else {
-		c.giveBack(holds[place:])
-		c.kept = c.kept || place > 0
+		c.giveBack(holds[refused:])
+		c.kept = c.kept || refused > 0
 	}
 	if final != nil {
 		c.settle(nil, final)
 	} else {
-		c.waitFor(place, holds)
+		c.waitFor(refused, holds)
 	}
 }
 
@@ -171,8 +170,9 @@ const (
 	leaseShare    = 2
 )
 
-// patience is how long the call keeps the members that it has while it waits for another one: a random time, so that two calls that wait for each
-// other do not both give up, up to twice the least, which doubles each time that it was too short. Of a fixed lease, and of MaxHold, a part is left in any case.
+// patience is how long the call keeps the members that it has while it waits for another one: a random time, so that two calls that wait for
+// each other do not both give up, up to twice the least, which doubles each time that it was too short. Of a fixed lease, and of MaxHold, a
+// part is left in any case.
 func (c *compositeCall) patience(holds []*Hold) time.Duration {
 	least := leastPatience << min(c.tries, mostDoubled)
 	patience := least + rand.N(least)

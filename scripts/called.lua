@@ -3,7 +3,8 @@
 -- Permits have no owner, so a release cannot give them to a waiting engine. Instead it calls the first place: that engine is told to ask, and
 -- no other engine takes permits for CALL. If they are too few for it, it asks again and again for as long as it collects, and each of its
 -- questions is a new call; then it has no place for a while. A place is "<uuid>:<wanted permits> WOKEN". The called place is the
--- first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is free. SINCE has the time at which an engine last found permits without being called: some client frees them and calls nobody.
+-- first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is free. SINCE has the
+-- time at which an engine last found permits without being called: some client frees them and calls nobody.
 local CALL = 200 -- ms
 local OTHERS = 5000 -- ms for which that client is expected to free more
 

@@ -18,8 +18,9 @@ import "time"
 //	-(pttl+2)       held by another owner, with pttl ms left, 2^42 at most; -1: that key has no TTL (acquire, peek); of permits: too few are
 //	                free, and the first held one ends in pttl ms
 //	-k*(2^43)-(pttl+2)  the same, and a claim stands (k is 1, a fair lock) or a place in line (k is 1, plus 1 if the place is new, plus
-//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first, plus 8 if it collects permits). Of a simple lock those 2 say that
-//	                its owner is no engine, and publishes nothing; k is 3 then also for an acquire without a place
+//	                2 if it is to listen to the lock's channel, plus 4 if it is known to be the first, plus 8 if it collects
+//	                permits). Of a simple lock those 2 say that its owner is no engine, and publishes nothing; k is 3 then also
+//	                for an acquire without a place
 //	-(2^51)-class   a fault, see Fault
 //	-(2^52)-ms      arrived after its notAfter and did nothing; ms is the server's time (acquire)
 type Reply int64

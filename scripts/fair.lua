@@ -156,7 +156,7 @@ local function give(l, now, head, how, channel)
 	if bound(l.lock, string.format('%.0f', its.ends - now), head) then return nil end
 	local heard = publishCode(how, channel .. ':' .. head, its.code)
 	if not heard then
-		call('HDEL', l.lock, head) -- unchecked: the code was not published, and the lease is short
+		call('HDEL', l.lock, head) -- unchecked: the code was not published, and the lease is CLAIM at most
 		return nil
 	end
 	drop(l.claims, head)

@@ -183,7 +183,7 @@ end
 
 -- withdraw takes a lock back from an owner that was not told of it.
 local function withdraw(lock, owner)
-	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is short
+	call('HDEL', lock, owner, 'mode') -- unchecked: its lease is GIFT at most
 end
 
 -- give gives a free lock to the first place, from this one on, that has a living engine, and reports whether it has. If that is a reader's, the

@@ -29,7 +29,7 @@ end
 
 -- withdraw takes a lock back from an owner that was not told of it.
 local function withdraw(lock, owner)
-	if not missing(lock, owner) then call('DEL', lock) end -- unchecked: its lease is short
+	if not missing(lock, owner) then call('DEL', lock) end -- unchecked: its lease is GIFT at most
 end
 
 -- endTurn leaves the lock to other clients for REST, unless it is left to them already. SINCE then has the end of REST, in the future.

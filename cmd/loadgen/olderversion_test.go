@@ -20,8 +20,8 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// olderCommit is the last one whose lines give a lock for two seconds, and tell others of it only. testdata/older.tar.bz2 has its engine: a clone may
-// be without history.
+// olderCommit is the last one in which a release gives a lock for two seconds, and only to waiters that the watchdog renews. testdata/older.tar.bz2
+// has its engine: a clone may be without history.
 // It was made by
 //
 //	git archive $olderCommit ':(glob)engine/*.go' engine/internal/leaders futures scripts wheel dispatcher \

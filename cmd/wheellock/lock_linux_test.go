@@ -247,7 +247,7 @@ func TestElectionGoesOn(t *testing.T) {
 	first.want(t, 128+15, `lost "scheduler"`)
 }
 
-// A release may give the lock to a process that waits: then it has some two seconds, until it is renewed. The command begins when it
+// A release may give the lock to a process that waits: then it has ten seconds at most, until it is renewed. The command begins when it
 // is, and is not ended because the renewal takes longer than usual.
 func TestALockThatWasGivenIsNotOverdue(t *testing.T) {
 	t.Parallel()

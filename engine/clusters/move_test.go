@@ -116,7 +116,7 @@ func (c *contenders) pair(l engine.Locker, inside *judge.Inside) bool {
 	err = h.Unlock(ctx)
 	if errors.Is(err, engine.ErrUncertain) && c.silence.Load() > int64(200*time.Millisecond) {
 		c.t.Logf("Unlock(%s), %v after the grant: %v", l.Name(), time.Since(granted), err)
-		return true // a release had given it, for two seconds less the time since it was asked for (docs/GUARANTEES.md)
+		return true // a release had given it, for ten seconds at most less the time since it was asked for
 	}
 	if err != nil {
 		c.t.Errorf("Unlock(%s), %v after the grant: %v", l.Name(), time.Since(granted), err)
