@@ -272,7 +272,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
 	}},
 	{"a MultiLock that keeps nothing while it waits", []edit{
-		{"engine/multi.go", "		c.giveBack(holds[place:])\n", "		c.giveBack(holds)\n"},
+		{"engine/multi.go", "		c.giveBack(holds[refused:])\n", "		c.giveBack(holds)\n"},
 	}},
 	{"a step of a MultiLock that waits for a callback worker", []edit{
 		{"engine/callbacks.go", "futures.Settled(ownSteps{&e.callbacks}, none, nil)", "futures.Settled(&e.callbacks, none, nil)"},
