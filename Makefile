@@ -131,8 +131,8 @@ mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notic
 spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
 	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
 
-shape: prepare ## how the code is built, in figures with their targets
-	@$(GO) -C internal/shape test -count 1 -v -run '^TestShape$$' . -args -measure
+shape: ## lines of the core, of the laboratory and of the tests, and whether docs/MECHANISMS.md has the core's mechanisms
+	@$(GO) -C internal/shape test -count 1 -v .
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
 	@for package in $$($(GO) list ./...); do \

@@ -1,3 +1,0 @@
-package engine
-
-func fail() { now() }

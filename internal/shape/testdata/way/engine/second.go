@@ -1,5 +1,0 @@
-package engine
-
-type second struct{}
-
-func (second) do() { now() }

@@ -1,9 +1,0 @@
-package engine
-
-import "io"
-
-type step interface{ do() }
-
-var _ = []step{first{}, second{}}
-
-var _ io.Writer = third{}

@@ -1,3 +1,0 @@
-module github.com/wheellock/wheellock
-
-go 1.26
