@@ -10,6 +10,25 @@ import (
 	"testing"
 )
 
+// Each option of a call has its signature in engine/contract_test.go and a request in the explorer, or CONTRIBUTING.md says that it has none.
+func TestOptionsAreExplored(t *testing.T) {
+	t.Parallel()
+	contract, world := read(t, "engine/contract_test.go"), read(t, "internal/trial/explore/world.go")
+	_, exceptions, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "Options without a request in the explorer:")
+	all := regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(read(t, "engine/lockoption.go"), -1)
+	if len(all) < 4 {
+		t.Fatalf("lockoption.go has %d options", len(all))
+	}
+	for _, m := range all {
+		if !strings.Contains(contract, "engine."+m[1]) {
+			t.Errorf("contract_test.go does not have %s", m[1])
+		}
+		if !strings.Contains(world, m[1]) && !strings.Contains(exceptions, "`"+m[1]+"`") {
+			t.Errorf("the explorer has no request with %s, and CONTRIBUTING.md does not say why", m[1])
+		}
+	}
+}
+
 // TESTING.md goes from promises to invariants to tests. Every promise of docs/GUARANTEES.md is there, and each has a test; every invariant
 // is there, serves a promise, and is named at one of its tests; every fault has a test; and every test that is named exists.
 func TestPromisesHaveTests(t *testing.T) {
