@@ -28,7 +28,8 @@ type Options struct {
 	// InitAddress names a server, or any nodes of a Redis Cluster; Open finds out which. Default 127.0.0.1:6379.
 	// ForceSingleClient treats one node of a cluster as a single server. With Sentinel.MasterSet the addresses are
 	// those of the sentinels. The engine listens to them and also asks them every two seconds, unless
-	// Sentinel.TopologyRefreshInterval says otherwise.
+	// Sentinel.TopologyRefreshInterval says otherwise. AuthCredentialsFn is asked for the sentinels, too, in place of
+	// Sentinel.Username and Sentinel.Password: its argument has the address.
 	Redis rueidis.ClientOption
 	// Identity is the name of this process, for people: [Engine.Holder] and CLIENT LIST show it. It is a part of the names of the
 	// connections, "<Redis.ClientName>/<Engine.ID>/<Identity>", and of nothing else: keys and owner fields are
