@@ -9,9 +9,9 @@ import (
 // one entry, so that 100,000 of them cost one registration and no goroutine.
 //
 // A context may be of a user type. Its methods run neither under mu nor on the loop, which forgets requests and ends holds. So
-// a drain ends registrations.
+// a backlog ends registrations.
 type contexts struct {
-	stopping drain[registration] // to be ended
+	stopping backlog[registration] // to be ended
 
 	mu     sync.Mutex // guards the rest
 	groups map[<-chan struct{}]*group
@@ -20,7 +20,7 @@ type contexts struct {
 // registration ends what context.AfterFunc has begun.
 type registration func() bool
 
-func (end registration) run() { end() }
+func (r registration) run() { r() }
 
 // group is the requests that wait under one context.
 type group struct {

@@ -10,11 +10,11 @@ import (
 )
 
 // relay separates the engine from the handler of Options.Logger. The handler is the user's code: it may be slow, block, or
-// call the engine, and the loop must not wait for it (invariant: loop-never-waits). A drain passes records to the handler in order, and
+// call the engine, and the loop must not wait for it (invariant: loop-never-waits). A backlog passes records to the handler in order, and
 // asks before whether the handler wants a record.
 type relay struct {
 	handler slog.Handler
-	steps   drain[relayed]
+	steps   backlog[relayed]
 	dropped atomic.Int64 // records, since the last that waits: there were too many
 }
 

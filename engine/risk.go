@@ -48,10 +48,10 @@ func (h *Hold) noteRisk(why gate.Outcome) {
 }
 
 // run tells the Observer.
-func (k risk) run() {
-	if h := k.h; h.ended.Load() == 0 {
+func (r risk) run() {
+	if h := r.h; h.ended.Load() == 0 {
 		h.e.notify(func() {
-			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), k.err})
+			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), r.err})
 		})
 	}
 }

@@ -13,20 +13,20 @@ func (s step) run() { s() }
 
 // Tasks that come during others, or after one that ended the goroutine, or after all were done, run in order.
 // invariant: loop-never-waits
-func TestDrain(t *testing.T) {
+func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d drain[step]
+		var b backlog[step]
 		var ran []int
 		note := func(n int) step { return func() { ran = append(ran, n) } }
-		d.put(note(0))
-		d.put(func() {
-			d.put(note(3))
+		b.put(note(0))
+		b.put(func() {
+			b.put(note(3))
 			note(1)()
 			runtime.Goexit()
 		})
-		d.put(note(2))
+		b.put(note(2))
 		synctest.Wait()
-		d.put(note(4))
+		b.put(note(4))
 		synctest.Wait()
 		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(ran, want) {
 			t.Errorf("ran %v, want %v", ran, want)

@@ -2,50 +2,50 @@ package engine
 
 import "sync"
 
-// drain runs tasks that call code of the user, one after the other, on a goroutine that lives while there are tasks. put runs none of that
+// backlog runs tasks that call code of the user, one after the other, on a goroutine that lives while there are tasks. put runs none of that
 // code (invariant: loop-never-waits). If a task ends the goroutine, another one goes on with the next task.
-type drain[T interface{ run() }] struct {
+type backlog[T interface{ run() }] struct {
 	mu      sync.Mutex // guards the rest
 	queue   queue[T]
 	running bool // there is a goroutine
 }
 
-func (d *drain[T]) put(task T) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queue.push(task)
-	if !d.running {
-		d.running = true
-		go d.work()
+func (b *backlog[T]) put(task T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue.push(task)
+	if !b.running {
+		b.running = true
+		go b.work()
 	}
 }
 
 // len is how many tasks wait.
-func (d *drain[T]) len() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.queue.len()
+func (b *backlog[T]) len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.len()
 }
 
-func (d *drain[T]) work() {
+func (b *backlog[T]) work() {
 	done := false
 	defer func() {
 		if !done { // a task has ended the goroutine
-			go d.work()
+			go b.work()
 		}
 	}()
-	for task, ok := d.take(); ok; task, ok = d.take() {
+	for task, ok := b.take(); ok; task, ok = b.take() {
 		task.run()
 	}
 	done = true
 }
 
 // take takes the next task; false: there is none, and the goroutine ends.
-func (d *drain[T]) take() (task T, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.running = !d.queue.empty()
-	return d.queue.pop(), d.running
+func (b *backlog[T]) take() (task T, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running = !b.queue.empty()
+	return b.queue.pop(), b.running
 }
 
 // queue is first in, first out.
