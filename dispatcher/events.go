@@ -23,7 +23,7 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 		return
 	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-	case w.Try && l.nodes.nobodyKnows(e):
+	case e.FailsWhileDown(w) && l.nodes.home(e.Slot).link.state == linkDown:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
 	default:
 		l.askMachine(now, e, w)

@@ -49,12 +49,6 @@ func (ns *nodes) home(slot uint16) *node {
 	return ns.cluster.slots.Serves(slot)
 }
 
-// nobodyKnows reports whether a name may be free or held: its node cannot be reached, and no hold of ours excludes
-// others. Then other waiters of this process say nothing about the name either.
-func (ns *nodes) nobodyKnows(e *gate.Entry) bool {
-	return ns.home(e.Slot).link.state == linkDown && !e.Held()
-}
-
 // flush puts what the machines asked for on idle connections.
 func (ns *nodes) flush(now gate.Time) {
 	if ns.cluster == nil {

@@ -27,7 +27,7 @@ type callbacks struct {
 	overflowed gate.Counter // callbacks that got a goroutine of their own
 
 	mu      sync.Mutex // guards the rest
-	queue   callbackQueue
+	queue   queue[futures.Task]
 	working int  // workers that were asked for and have not left
 	coming  bool // the last of them has not taken a callback yet: no other is asked for
 	closed  bool
@@ -165,38 +165,4 @@ func (c *callbacks) close() {
 		c.timer.Stop()
 		c.timer = nil
 	}
-}
-
-// callbackQueue is the callbacks that wait, first in, first out.
-type callbackQueue struct {
-	waiting []futures.Task
-	first   int // what is before it is taken
-}
-
-// callbackQueueRoom is the capacity that an empty queue keeps.
-const callbackQueueRoom = 4096
-
-func (c *callbackQueue) push(t futures.Task) { c.waiting = append(c.waiting, t) }
-func (c *callbackQueue) len() int            { return len(c.waiting) - c.first }
-func (c *callbackQueue) empty() bool         { return c.len() == 0 }
-
-// pop returns the first; nil if there is none.
-func (c *callbackQueue) pop() futures.Task {
-	if c.empty() {
-		return nil
-	}
-	t := c.waiting[c.first]
-	c.waiting[c.first] = nil
-	c.first++
-	switch {
-	case c.empty() && cap(c.waiting) > callbackQueueRoom:
-		*c = callbackQueue{}
-	case c.empty():
-		*c = callbackQueue{waiting: c.waiting[:0]}
-	case c.first > len(c.waiting)/2 && c.first > callbackQueueRoom: // a queue that is never empty would grow for ever
-		n := copy(c.waiting, c.waiting[c.first:])
-		clear(c.waiting[n:])
-		*c = callbackQueue{waiting: c.waiting[:n]}
-	}
-	return t
 }

@@ -8,20 +8,25 @@ import (
 // contexts abandons asynchronous requests when their context has ended. Requests that share a context share
 // one entry, so that 100,000 of them cost one registration and no goroutine.
 //
-// A context may be of a user type. Its methods run neither under mu nor on the loop, which forgets requests. So a goroutine,
-// which lives while there is work for it, ends registrations.
+// A context may be of a user type. Its methods run neither under mu nor on the loop, which forgets requests and ends holds. So
+// a backlog ends registrations.
 type contexts struct {
-	mu       sync.Mutex // guards the rest
-	groups   map[<-chan struct{}]*group
-	stopping []func() bool // registrations to be ended
-	stops    bool          // there is a goroutine that ends them
+	stopping backlog[registration] // to be ended
+
+	mu     sync.Mutex // guards the rest
+	groups map[<-chan struct{}]*group
 }
+
+// registration ends what context.AfterFunc has begun.
+type registration func() bool
+
+func (r registration) run() { r() }
 
 // group is the requests that wait under one context.
 type group struct {
 	ctx   context.Context
 	done  <-chan struct{} // of ctx
-	stop  func() bool     // ends the registration; nil while it is being made
+	stop  registration    // nil while it is being made
 	over  bool            // it has left the map
 	first *watched
 }
@@ -81,44 +86,17 @@ func (c *contexts) registered(g *group, stop func() bool) {
 
 // forget takes r out of its group, if it is in one.
 func (c *contexts) forget(r *watched) {
+	var stop registration
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	g := r.group
-	if g == nil {
-		return
-	}
-	c.unlink(r)
-	if g.first == nil {
-		c.drop(g)
-		if g.stop != nil { // else the caller that makes the registration ends it
-			c.unregister(g.stop)
+	if g := r.group; g != nil {
+		if c.unlink(r); g.first == nil {
+			c.drop(g)
+			stop = g.stop // nil: the caller that makes the registration ends it
 		}
 	}
-}
-
-// unregister makes the goroutine end a registration. c.mu is held.
-func (c *contexts) unregister(stop func() bool) {
-	c.stopping = append(c.stopping, stop)
-	if !c.stops {
-		c.stops = true
-		go c.stopAll()
-	}
-}
-
-func (c *contexts) stopAll() {
-	var stopping []func() bool
-	for {
-		c.mu.Lock()
-		clear(stopping)
-		stopping, c.stopping = c.stopping, stopping[:0]
-		c.stops = len(stopping) > 0
-		c.mu.Unlock()
-		if len(stopping) == 0 {
-			return
-		}
-		for _, stop := range stopping {
-			stop()
-		}
+	c.mu.Unlock()
+	if stop != nil {
+		c.stopping.put(stop)
 	}
 }
 

@@ -26,8 +26,8 @@ type endings struct {
 // binding ties a context to the end of the hold, and to that of its parent.
 type binding struct {
 	cancel context.CancelCauseFunc
-	stop   func() bool // ends the watch over its parent; nil: there is none
-	end    func()      // ends the context as its parent has ended; nil: likewise
+	stop   registration // of its parent's end; nil: there is none
+	end    func()       // ends the context as its parent has ended; nil: likewise
 }
 
 // listeners returns the listeners. A listener joins first and then looks, under their mutex, whether the hold has ended;
@@ -70,22 +70,14 @@ func (h *Hold) end(why gate.Why) bool {
 		close(l.done)
 	}
 	l.mu.Unlock()
-	var stops []func() bool
 	for b := range contexts {
 		b.cancel(h.Err())
-		if b.stop != nil {
-			stops = append(stops, b.stop)
+		if b.stop != nil { // it calls methods of the parent
+			h.e.contexts.stopping.put(b.stop)
 		}
 	}
 	if whole != nil {
 		whole.composite().ended(whole, place, h)
-	}
-	if len(stops) > 0 { // they call methods of the parents, which may be user types; this may be the loop
-		go func() {
-			for _, stop := range stops {
-				stop()
-			}
-		}()
 	}
 	return true
 }

@@ -71,7 +71,7 @@ type Engine struct {
 	log        *relay
 	losses     rationed
 	overdue    rationed
-	risks      risks
+	risks      backlog[risk]
 	calls      calls
 	quorums    quorumQueues
 	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell

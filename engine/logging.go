@@ -4,29 +4,24 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
+
+	"go.uber.org/atomic"
 )
 
 // relay separates the engine from the handler of Options.Logger. The handler is the user's code: it may be slow, block, or
-// call the engine, and the loop must not wait for it (invariant: loop-never-waits). Records wait in a queue. A goroutine, which
-// lives while there are records, passes them to the handler in order. It also asks whether the handler wants a record.
+// call the engine, and the loop must not wait for it (invariant: loop-never-waits). A backlog passes records to the handler in order, and
+// asks before whether the handler wants a record.
 type relay struct {
 	handler slog.Handler
-
-	mu      sync.Mutex // guards the rest
-	queue   []relayed
-	dropped int           // since the last record that was passed on: the queue was full
-	running bool          // there is a goroutine
-	idle    chan struct{} // closed when no record is left; nil until Close waits for that
+	steps   backlog[relayed]
+	dropped atomic.Int64 // records, since the last that waits: there were too many
 }
 
-// relayed is a queued record, with the attributes and groups of its logger.
-type relayed struct {
-	ctx    context.Context
-	within []func(slog.Handler) slog.Handler
-	record slog.Record
-}
+// relayed passes on a record, or does what is to be done when those before it were passed on.
+type relayed func()
+
+func (r relayed) run() { r() }
 
 const (
 	// mostRelayed is how many records wait at most. More are dropped, and counted.
@@ -54,9 +49,16 @@ type relayHandler struct {
 // Enabled is always true: the goroutine asks the handler later.
 func (r *relayHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle does not block.
+// Handle does not block. It has the record passed on, or counts it as dropped: the line about those that were dropped takes the place of
+// the first of them.
 func (r *relayHandler) Handle(ctx context.Context, record slog.Record) error {
-	r.relay.put(relayed{ctx, r.within, record.Clone()})
+	to := r.relay
+	if to.steps.len() < mostRelayed {
+		record = record.Clone()
+		to.steps.put(func() { to.forward(ctx, r.within, record) })
+	} else if to.dropped.Inc() == 1 {
+		to.steps.put(to.noteDropped)
+	}
 	return nil
 }
 
@@ -74,76 +76,28 @@ func (r *relayHandler) with(wrap func(slog.Handler) slog.Handler) slog.Handler {
 	return &relayHandler{r.relay, append(slices.Clip(r.within), wrap)}
 }
 
-func (r *relay) put(rec relayed) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.queue) >= mostRelayed {
-		r.dropped++
-		return
-	}
-	r.queue = append(r.queue, rec)
-	if !r.running {
-		r.running = true
-		go r.run()
-	}
-}
-
-// run hands on what waits, until nothing does.
-func (r *relay) run() {
-	for records, dropped := r.take(); records != nil; records, dropped = r.take() {
-		for _, rec := range records {
-			r.forward(rec)
-		}
-		if dropped > 0 {
-			notice := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
-			notice.AddAttrs(slog.Int("records", dropped))
-			r.forward(relayed{ctx: context.Background(), record: notice})
-		}
-	}
-}
-
-// take takes all that waits; nil: nothing does, and the goroutine ends.
-func (r *relay) take() (records []relayed, dropped int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	records, dropped = r.queue, r.dropped
-	r.queue, r.dropped = nil, 0
-	if records == nil {
-		r.running = false
-		if r.idle != nil {
-			close(r.idle)
-			r.idle = nil
-		}
-	}
-	return records, dropped
-}
-
-func (r *relay) forward(rec relayed) {
+func (r *relay) forward(ctx context.Context, within []func(slog.Handler) slog.Handler, record slog.Record) {
 	to := r.handler
-	for _, wrap := range rec.within {
+	for _, wrap := range within {
 		to = wrap(to)
 	}
-	if to.Enabled(rec.ctx, rec.record.Level) {
-		_ = to.Handle(rec.ctx, rec.record) // nobody could be told of its error
+	if to.Enabled(ctx, record.Level) {
+		_ = to.Handle(ctx, record) // nobody could be told of its error
 	}
 }
 
-// flush waits until everything is handed on, for relayTime at most: a handler that blocks for ever keeps nobody.
+func (r *relay) noteDropped() {
+	notice := slog.NewRecord(time.Now(), slog.LevelWarn, "wheellock: log records were dropped, for the log handler is slow", 0)
+	notice.AddAttrs(slog.Int64("records", r.dropped.Swap(0)))
+	r.forward(context.Background(), nil, notice)
+}
+
+// flush waits until everything is passed on, for relayTime at most: a handler that blocks for ever keeps nobody.
 func (r *relay) flush() {
-	r.mu.Lock()
-	if !r.running {
-		r.mu.Unlock()
-		return
-	}
-	if r.idle == nil {
-		r.idle = make(chan struct{})
-	}
-	idle := r.idle
-	r.mu.Unlock()
-	timer := time.NewTimer(relayTime)
-	defer timer.Stop()
+	passed := make(chan struct{})
+	r.steps.put(func() { close(passed) })
 	select {
-	case <-idle:
-	case <-timer.C:
+	case <-passed:
+	case <-time.After(relayTime):
 	}
 }

@@ -17,9 +17,9 @@ import (
 //
 // A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
 // instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
-// call, for a hold that did not end by a call, and for Part and Risk. So a function may block, but then delays that caller, and it
-// must be safe for concurrent use. Granted is called before Ended for the same hold, and Risk for one after the other; there is no
-// other order. A panic is treated as one of a callback: it is logged and nothing else happens. After Close, calls for the holds
+// call, for a hold that did not end by a call, and for Part. Risk has a goroutine of its own. So a function may block, but then delays that
+// caller, and it must be safe for concurrent use. Granted is called before Ended for the same hold, and Risk for one after the other;
+// there is no other order. A panic is treated as one of a callback: it is logged and nothing else happens. After Close, calls for the holds
 // that it ended may still come.
 //
 // Every kind is observed except latches, which grant nothing. A Semaphore has no holds, so only Granted and Failed are

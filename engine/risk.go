@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -22,13 +21,6 @@ type Risk struct {
 	Owner string        // [Hold.TenureID]: the owner field in Redis
 	Left  time.Duration // until [Hold.Deadline]
 	Err   error         // why it is not renewed: [ErrNotSent], [ErrUncertain], [ErrRefused] or [ErrNotReplicated]; nil: it was
-}
-
-// risks has the Observer told of holds that are at risk, one after the other: an outage puts all holds at risk at once, and must not
-// keep all callback workers busy.
-type risks struct {
-	mu    sync.Mutex // guards the rest
-	queue []risk     // its first is being told
 }
 
 // risk is a hold that is at risk because of err; nil: it was renewed, and is not at risk any more.
@@ -52,37 +44,14 @@ func (h *Hold) noteRisk(why gate.Outcome) {
 	if e.opts.Observer == nil || e.opts.Observer.Risk == nil {
 		return
 	}
-	e.risks.mu.Lock()
-	e.risks.queue = append(e.risks.queue, risk{h, err})
-	first := len(e.risks.queue) == 1
-	e.risks.mu.Unlock()
-	if first {
-		e.callbacks.Go(&e.risks)
-	}
+	e.risks.put(risk{h, err}) // one after the other: an outage puts all holds at risk at once, and must not keep all callback workers busy
 }
 
-// Run tells the Observer of the first in the queue, and leaves the next to another task. It implements futures.Task.
-func (r *risks) Run() {
-	r.mu.Lock()
-	k := r.queue[0]
-	r.mu.Unlock()
-	h := k.h
-	defer func() { // also if the Observer has ended the goroutine
-		r.mu.Lock()
-		r.queue[0] = risk{}
-		r.queue = r.queue[1:]
-		more := len(r.queue) > 0
-		if !more {
-			r.queue = nil // an outage has made it long
-		}
-		r.mu.Unlock()
-		if more {
-			h.e.callbacks.Go(r)
-		}
-	}()
-	if h.ended.Load() == 0 {
+// run tells the Observer.
+func (r risk) run() {
+	if h := r.h; h.ended.Load() == 0 {
 		h.e.notify(func() {
-			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), k.err})
+			h.e.opts.Observer.Risk(Risk{h.name, h.kind.text(), h.TenureID(), time.Until(h.Deadline()), r.err})
 		})
 	}
 }

@@ -7,23 +7,16 @@ import "github.com/wheellock/wheellock/scripts"
 // The callers that want to adopt the name from an owner in Redis, each under a fresh owner id, are not in the queue: the name is not free, and no
 // other waiter could have it. Each asks once, one after the other.
 
-// dismissAdopters answers and removes those that want to adopt from another owner than the one in but, up to the first that does not.
-func (r *rivals) dismissAdopters(cfg *Config, why Why, but string) {
-	for w := r.adopting.head; w != nil && w.Adopts != but; w = r.adopting.head {
-		r.adopting.remove(w)
-		cfg.Answer(w, Outcome{Why: why})
-	}
-}
-
 // endForAdopter ends the lease, as Force does, if a caller of this engine wants to adopt the name from the hold that has it, once no
 // command about the lease is in flight. The Adopt leaves first. The release that follows finds the owner id only if the Adopt has not taken
-// it. Callers before it that want to adopt from another owner get Lost.
+// it. Callers that want to adopt from another owner get Lost.
 func (l *Lock) endForAdopter(now Time) {
 	g, r := &l.lease, l.contest.rivals
 	if g.phase != ours || r.adopting.head == nil {
 		return
 	}
-	r.dismissAdopters(l.cfg, Lost, string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID)))
+	own := string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID))
+	r.adopting.dismiss(l.cfg, Outcome{Why: Lost}, func(w *Waiter) bool { return w.Adopts != own })
 	if r.adopting.head == nil || l.flight != None {
 		return
 	}

@@ -281,9 +281,9 @@ func TestAdoptScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			after 400ms                      -> (333ms) renew 1 1s
 			b locks adopts u:1
-			c locks adopts u:9
+			c locks adopts u:9               -> c: lost
 			answer 1                         -> a ends: lost; adopt 2 u:1 1s
-			answer 1                         -> b: granted until 1.39s; c: lost; release 1`,
+			answer 1                         -> b: granted until 1.39s; release 1`,
 		"a hold of ours that is being renewed, until the caller waits no longer": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms

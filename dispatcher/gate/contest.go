@@ -28,18 +28,6 @@ func (c *contest) ownRivals() *rivals {
 	return c.rivals
 }
 
-// dismiss removes the waiters that chosen picks, and answers them.
-func (c *contest) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
-	for w := c.queue.head; w != nil; {
-		next := w.next
-		if chosen(w) {
-			c.queue.remove(w)
-			cfg.Answer(w, out)
-		}
-		w = next
-	}
-}
-
 // dismissTries removes the waiters that ask only once, or the writers among these, and answers them. It looks for them from both ends of the queue
 // at once. So it passes no waiter twice: those that it passes came after the first that it finds, and the next are found before them.
 func (c *contest) dismissTries(cfg *Config, out Outcome, writers bool) {
@@ -69,7 +57,7 @@ func (c *contest) answerWaiters(cfg *Config, out Outcome) {
 		return
 	}
 	if out.final() {
-		c.dismiss(cfg, out, everyone)
+		c.queue.dismiss(cfg, out, everyone)
 	}
 	c.dismissTries(cfg, out, false)
 	c.note(cfg, out)

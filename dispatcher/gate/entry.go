@@ -47,10 +47,11 @@ func (e *Entry) Queues(w *Waiter) bool {
 	return w.Adopts == "" && !in
 }
 
-// Held reports whether callers of this process hold the name, and exclude others.
-func (e *Entry) Held() bool {
+// FailsWhileDown reports whether w, which asks for the name, gets Down at once if its node cannot be reached: w asks only once, and nobody knows
+// whether the name is free, because no hold of this process excludes others. Nor do other waiters of this process know it.
+func (e *Entry) FailsWhileDown(w *Waiter) bool {
 	l, is := e.Machine.(*Lock)
-	return is && l.held()
+	return w.Try && !(is && l.held())
 }
 
 // Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.

@@ -19,26 +19,6 @@ func (l *Lock) grow(w *Waiter, g *Lease) {
 	l.growths(g).push(w)
 }
 
-// take takes out and returns those that chosen picks.
-func (c *chain) take(chosen func(*Waiter) bool) (taken []*Waiter) {
-	for w := c.head; w != nil; {
-		next := w.next
-		if chosen(w) {
-			c.remove(w)
-			taken = append(taken, w)
-		}
-		w = next
-	}
-	return taken
-}
-
-// dismissGrowths answers the re-entries of g that chosen picks.
-func (l *Lock) dismissGrowths(g *Lease, out Outcome, chosen func(*Waiter) bool) {
-	for _, w := range l.growths(g).take(func(w *Waiter) bool { return w.asked && chosen(w) }) {
-		l.cfg.Answer(w, out)
-	}
-}
-
 // settleRenewed grants what the renewal c of g made possible.
 func (l *Lock) settleRenewed(now Time, g *Lease, c *Command) {
 	for _, w := range l.growths(g).take(func(w *Waiter) bool { return w.takes(w.Lease) <= c.Lease && (w.asked || c.Sent >= w.Since) }) {

@@ -58,7 +58,7 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 	g.unrenewed(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
-	l.dismissGrowths(g, unprovedOutcome(c), triesOnce)
+	l.growths(g).dismiss(l.cfg, unprovedOutcome(c), triesOnce)
 }
 
 // drop begins the release of a lease without holds. ack gets the answer.

@@ -244,22 +244,22 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 
 // Drain dismisses all waiters. Holds go on and can be extended, and releases are still sent.
 func (l *Lock) Drain(now Time, fx *Effects) {
-	l.dismissAll()
+	l.endWaits(Outcome{Why: Closed}, everyone)
 	l.advance(now, fx)
 }
 
-func (l *Lock) dismissAll() {
-	out := Outcome{Why: Closed}
-	l.contest.dismiss(l.cfg, out, everyone)
+// endWaits answers and removes the callers that chosen picks, wherever they wait: in the queue, for a renewal, or to adopt.
+func (l *Lock) endWaits(out Outcome, chosen func(*Waiter) bool) {
+	l.contest.queue.dismiss(l.cfg, out, chosen)
 	for g := l.first(); g != nil; g = l.after(g) {
-		l.dismissGrowths(g, out, everyone)
+		l.growths(g).dismiss(l.cfg, out, func(w *Waiter) bool { return w.asked && chosen(w) })
 	}
-	l.contest.rivals.dismissAdopters(l.cfg, Closed, "")
+	l.contest.rivals.adopting.dismiss(l.cfg, out, chosen)
 }
 
 // Close dismisses all waiters, ends all holds and releases all leases.
 func (l *Lock) Close(now Time, fx *Effects) {
-	l.dismissAll()
+	l.endWaits(Outcome{Why: Closed}, everyone)
 	if r := l.contest.rivals; r != &noRivals {
 		r.close()
 		r.inbox.close()

@@ -356,12 +356,13 @@ func TestMutexScenes(t *testing.T) {
 			force u:1 1
 			after 20ms                       -> (17ms) acquire 1 1s
 			answer 1                         -> release 1`,
-		"a drained engine": `
+		"a drained engine answers those in the queue, those that wait for a renewal, and those that want to adopt": `
 			a locks owner 7                  -> acquire 1 1s
 			b locks
 			answer 1                         -> a: granted until 990ms
 			c locks owner 7 lease 3s         -> renew 1 3s
-			drain                            -> b: closed; c: closed
+			d locks adopts u:1
+			drain                            -> b: closed; c: closed; d: closed
 			answer 1
 			a extends 5s                     -> renew 1 5s
 			close                            -> a ends: closed; a ok: closed

@@ -209,7 +209,7 @@ func (s *Sequencer) endCall(out Outcome) {
 	case s.changing():
 		s.changes.settle(out, 0)
 	case s.call.Op == Take:
-		s.contest.dismiss(s.cfg, out, func(w *Waiter) bool { return w.asked })
+		s.contest.queue.dismiss(s.cfg, out, func(w *Waiter) bool { return w.asked })
 	}
 	s.call = Command{}
 }
@@ -236,7 +236,7 @@ func (s *Sequencer) Subscribed(now Time, channel, refusal string, fx *Effects) {
 
 // Drain dismisses all waiters. Changes that give something back are still sent.
 func (s *Sequencer) Drain(now Time, fx *Effects) {
-	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
+	s.contest.queue.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	s.advance(now, fx)
 }
 
@@ -305,7 +305,7 @@ func (s *Sequencer) Wake(now Time, fx *Effects) {
 
 // settleAll answers all callers that are left: the engine ends.
 func (s *Sequencer) settleAll() {
-	s.contest.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
+	s.contest.queue.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
 	if s.call.Op != None && s.changing() && (s.flight != None || s.unsure != 0) {
 		s.endCall(Outcome{Why: Doubtful})
 	}

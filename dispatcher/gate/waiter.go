@@ -68,6 +68,26 @@ func (c *chain) remove(w *Waiter) {
 	w.queued, w.next, w.prev = false, nil, nil
 }
 
+// take takes out and returns those that chosen picks.
+func (c *chain) take(chosen func(*Waiter) bool) (taken []*Waiter) {
+	for w := c.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			c.remove(w)
+			taken = append(taken, w)
+		}
+		w = next
+	}
+	return taken
+}
+
+// dismiss answers and removes those that chosen picks.
+func (c *chain) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+	for _, w := range c.take(chosen) {
+		cfg.Answer(w, out)
+	}
+}
+
 // Maker is a caller that makes its hold only when it is granted, so that waiting costs less memory.
 type Maker interface{ Hold() *Hold }
 
@@ -166,6 +186,18 @@ func (q *Queue) remove(w *Waiter) {
 	q.chain.remove(w)
 	q.count(w, -1)
 	q.unlink(w)
+}
+
+// dismiss answers and removes the waiters that chosen picks.
+func (q *Queue) dismiss(cfg *Config, out Outcome, chosen func(*Waiter) bool) {
+	for w := q.head; w != nil; {
+		next := w.next
+		if chosen(w) {
+			q.remove(w)
+			cfg.Answer(w, out)
+		}
+		w = next
+	}
 }
 
 // link puts w behind the others of its Owner.

@@ -1,12 +1,17 @@
 // Package virtual runs tests of the engine in virtual time: engines on servers in memory (internal/redisnet), in a bubble of
-// testing/synctest. Nothing waits in earnest, so a test may let leases run out, and run hundreds of seeds.
+// testing/synctest. Nothing waits in earnest, so a test may let leases run out, and run hundreds of seeds. One that takes two hours of
+// virtual time ends with the stacks of its goroutines.
 package virtual
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,7 +84,9 @@ func serve(tb testing.TB, name string, inBubble bool) *redisnet.Server {
 		in = redismodel.NewInterpreter()
 	}
 	s := redisnet.New(name, in)
+	alarm := time.AfterFunc(limit, stuck)
 	tb.Cleanup(func() {
+		alarm.Stop()
 		s.Stop() // a connection may have been lost without a word
 		if inBubble {
 			synctest.Wait()
@@ -90,6 +97,19 @@ func serve(tb testing.TB, name string, inBubble bool) *redisnet.Server {
 		}
 	})
 	return s
+}
+
+// limit is how long a server is there in a bubble at most. If a call never returns, the timers of the engine go on, and time runs until the
+// test binary is ended, which does not tell what was waited for.
+const limit = 2 * time.Hour
+
+// stuck ends the test binary, and tells what the goroutines of the bubble wait for.
+func stuck() {
+	buffer := make([]byte, 16<<20)
+	all := strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")
+	bubble := regexp.MustCompile(`synctest bubble \d+`).FindString(all[0])
+	ours := slices.DeleteFunc(all, func(stack string) bool { return !strings.Contains(stack, bubble+"]") })
+	panic(fmt.Sprintf("the test has run for %v of virtual time: a call does not return?\n\n%s", limit, strings.Join(ours, "\n\n")))
 }
 
 // by is how an engine comes to a server by this way, which it knows by that name.

@@ -18,7 +18,7 @@ var todo = []string{"scripts", "dispatcher/wire"}
 const plainVerbs = `abandon add advance append apply arm assign await bind block break change check choose clear complete connect count delete detach disconnect
 	distribute do drain drop encode fill flush follow force format forward go grow guard handle init install invalidate keep learn link load lock log make
 	mark measure move open park pass pause place pop prepare push query read remove repeat request requeue reroute reset resubscribe retry reuse schedule set share show swap
-	track unbind unlink unlock unregister unsubscribe update visit wait want watch withdraw work write yield`
+	track unbind unlink unlock unsubscribe update visit wait want watch withdraw work write yield`
 
 // others are names that are no verbs, with the reason.
 var others = map[string]string{

@@ -39,7 +39,7 @@ func (c *caller) ask() {
 			return
 		}
 		cell := e.cell(c.name)
-		if want.try && e.link == linkDown && (c.s.w.Kind == gate.PermitKind || cell.Machine.Oldest() == gate.Never) {
+		if e.link == linkDown && cell.FailsWhileDown(c.waiter) {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}
