@@ -31,6 +31,8 @@ local FREE, PAUSE = '0', '1' -- messages: ask now; ask after a pause
 
 -- SELDOM: see prelude.lua.
 
+-- Places in the line. outside is of locks that are hashes: simple_line.lua has that of strings.
+
 -- first returns the first place and its score, or nil. An empty line loses SINCE.
 local function first(line)
 	local found = call('ZRANGE', line, 0, 0, 'WITHSCORES') -- an error has none
@@ -161,6 +163,8 @@ local function leave(line, owner, code, how, channel)
 	return left
 end
 
+-- Giving a lock to a place. put and withdraw are of locks that are hashes: simple_line.lua has those of strings.
+
 -- put makes an owner the owner of a free lock for lease ms, and reports whether it has.
 local function put(lock, owner, lease)
 	local writes = string.find(owner, ':write', 1, true)
@@ -211,6 +215,8 @@ local function give(lock, line, place, at, how, channel)
 		place, at = first(line)
 	end
 end
+
+-- Turns. endTurn is of locks whose others listen: simple_line.lua has that of locks for which others poll.
 
 -- moment returns the server's time in milliseconds, or nil if this user may not ask for it. It raises no error: the lock has lost its owner,
 -- and a waiter must be told.
@@ -264,6 +270,8 @@ end
 local function warn(lock, line, how, channel)
 	if outside(lock) then tell(line, first(line), how, channel, FREE) end
 end
+
+-- Readers and writers in one line.
 
 -- admit tells the readers before the first writer with a living engine that they may read.
 local function admit(line, how, channel)

@@ -1,6 +1,6 @@
 -- simple_line.lua: the line of a simple lock, a string with the owner as its value. It is put before line.lua in the scripts of simple locks,
--- and replaces some of its functions. Other clients poll: they publish nothing and listen to nothing, so an engine that finds another owner
--- asks again by itself.
+-- and replaces outside, put, withdraw and endTurn of it. Other clients poll: they publish nothing and listen to nothing, so an engine that finds
+-- another owner asks again by itself.
 local REST = 140 -- ms that a lock is left free after a turn (gate.pollWindow)
 
 -- missing returns the answer about an owner that does not have the lock: -1, or the fault; nil if it has it.
