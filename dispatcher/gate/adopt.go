@@ -93,7 +93,7 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 
 // trackAdopter has the fresh owner id of an Adopt without an answer released: now, and once more when the Adopt cannot arrive any more
 // (invariant: late-acquire-does-nothing).
-func (r *rivals) trackAdopter(now Time, adopt *Command, release Op) {
+func (u *unfinished) trackAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
-	r.orphans.add(orphan{id: adopt.ID, op: release, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
+	u.orphans.add(orphan{id: adopt.ID, op: release, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
 }

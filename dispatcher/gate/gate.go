@@ -26,8 +26,9 @@
 // # Competition
 //
 // The callers that wait in this process stand in the queue of a contest. rivals is what is known of other processes that want the name: the
-// subscriptions to its channels, the last answer of Redis, the place in line, and the turns that this process leaves to others. A name without
-// waiters and rivals has neither of its own: it shares noContest and noRivals.
+// subscriptions to its channels, the last answer of Redis, the place in line, and the turns that this process leaves to others. It contains what is
+// unfinished: owner ids that may still appear in Redis, adoptions, extensions. A name without waiters and rivals has neither of its own: it shares
+// noContest and noRivals.
 //
 // # Rules
 //

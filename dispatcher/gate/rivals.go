@@ -2,9 +2,10 @@ package gate
 
 import "time"
 
-// rivals is what is known of other processes that want a name, and what callers of this process want besides holding it. It is made when
-// the first of these begins, so that a name without competition stays small.
+// rivals is what is known of other processes that want a name. It is made, with what is unfinished there, when the first of these begins, so that a
+// name without competition stays small.
 type rivals struct {
+	unfinished
 	listening
 	inbox  subscription // to the channel of the messages that are for this engine alone
 	turns  turns
@@ -12,17 +13,9 @@ type rivals struct {
 	theirs otherLease // the lease of the owner that refused us
 	last   lastAnswer // about the waiters
 
-	spins     uint8  // refusals in a row of waiters that poll
-	releasing bool   // the command in flight is the release of an orphan
-	tokens    tokens // of a fenced lease
-
-	growing  chain // what waits for a renewal of Lock.lease
-	orphans  orphans
-	claim    claim
-	listens  bool // this engine's place is to listen to the lock's channel
-	stay     stay
-	adopting chain // the callers that want to adopt the name (adopt.go)
-	wanting  wanting
+	spins   uint8 // refusals in a row of waiters that poll
+	claim   claim
+	listens bool // this engine's place is to listen to the lock's channel
 }
 
 func newRivals() rivals {
@@ -44,28 +37,10 @@ func (r *rivals) idle() bool {
 	return r.state == unsubscribed && r.inbox.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
 
-// forced reports whether an owner was to be released by force before the answer to its acquire came.
-func (r *rivals) forced(id uint64) (ack Settler, forced bool) {
-	o, forced := r.orphans.take(id)
-	return o.ack, forced
-}
-
 // forgetClaim forgets the claim of an owner id that has the lock, or is to be released.
 func (r *rivals) forgetClaim(id uint64) {
 	if id != 0 && r.claim.id == id {
 		r.claim.id = 0
-	}
-}
-
-// stayFor is how long the name is to stay taken from now on.
-func (r *rivals) stayFor(now Time) time.Duration {
-	return max(r.stay.lease, r.stay.least, CeilMillis(r.stay.until-now))
-}
-
-// endStay lets the name be free when it is released.
-func (r *rivals) endStay() {
-	if r.stay != (stay{}) {
-		r.stay = stay{}
 	}
 }
 
