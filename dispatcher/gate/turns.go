@@ -153,7 +153,7 @@ func (r *rivals) leave(now Time, pause time.Duration) {
 // competed here before, only listeners are known.
 func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	polls := l.traits().polls
-	if l.reads() || l.contest.rivals == &noRivals && (polls || listeners <= 0) {
+	if l.contest.rivals == &noRivals && (polls || listeners <= 0) {
 		return
 	}
 	r := l.ownRivals()
