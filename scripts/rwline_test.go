@@ -672,7 +672,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			place := func(k int64) string { return fmt.Sprint(-k<<43 - 1) } // of locks without a TTL
 			b.want(acquire(scripts.AcquireWriteInLine, ":write", secret), "["+place(2)+" "+place(2)+" 1]", "acquire_write_in_line")
 			b.must("PERSIST", three)
-			b.want(acquire(scripts.AcquireRead, "", woken, -1), "["+place(2)+" 1 "+place(2)+"]", "acquire_read")
+			b.want(acquire(scripts.AcquireRead, "", woken), "["+place(2)+" 1 "+place(2)+"]", "acquire_read")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(one), "0", "-1")), fmt.Sprint([]string{writer(bob, 0), reader(bob, 0)}), "the line of the first")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(two), "0", "-1")), "[]", "the line of the second, whose writer is dead")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(three), "0", "-1")), fmt.Sprint([]string{reader(bob, 2)}), "the line of the third")
