@@ -15,7 +15,7 @@ const orphanOfAWriterReads = `
 			b unlocks                        -> downgrade 2 3s`
 
 // A and B read, each under a tenure of its own.
-const readersOfTwoLeases = `
+const laterReaderInLine = `
 			codes
 			a locks                          -> acquire read 1 3s
 			answer 1                         -> a: granted until 2.97s
@@ -153,7 +153,7 @@ func TestRWLineScenes(t *testing.T) {
 			c locks owner 7 lease 5s
 			told 0                           -> confirm read 1 5s
 			answer 0                         -> c: granted until 2.98s; b: granted until 2.98s`,
-		"a confirmation that finds a writer in line": readersOfTwoLeases + `
+		"a confirmation that finds a writer in line": laterReaderInLine + `
 			after 10ms
 			c locks                          -> confirm read 1 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -166,7 +166,7 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 0 1               -> d: taken for 2.97s
 			after 140ms                      -> confirm read 1 3s
 			answer 0                         -> c: granted until 3.27s`,
-		"a confirmation that finds a writer in line, after a pause for others in vain": readersOfTwoLeases + `
+		"a confirmation that finds a writer in line, after a pause for others in vain": laterReaderInLine + `
 			after 10ms
 			c locks                          -> confirm read 1 3s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -188,7 +188,7 @@ func TestRWLineScenes(t *testing.T) {
 			a unlocks                        -> downgrade 2 3s
 			answer 0                         -> a ok: granted
 			message                          -> renew read 2 3s`,
-		"readers that end leave the lock to the writer in line, and wait behind it": readersOfTwoLeases + `
+		"readers that end leave the lock to the writer in line, and wait behind it": laterReaderInLine + `
 			after 10ms
 			c locks                          -> confirm read 1 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u

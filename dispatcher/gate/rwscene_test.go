@@ -3,7 +3,7 @@ package gate
 import "testing"
 
 // A and B read, each under a tenure of its own.
-const readersOfTwoTenures = `
+const laterReader = `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
@@ -409,7 +409,7 @@ func TestRWScenes(t *testing.T) {
 			a unlocks                        -> release write 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"a closed engine": readersOfTwoTenures + `
+		"a closed engine": laterReader + `
 			c locks write
 			close                            -> c: closed; a ends: closed; b ends: closed; release read 1
 			answer 0
@@ -563,7 +563,7 @@ func TestRWScenes(t *testing.T) {
 			not-sent
 			after 3s                         -> (1s) release read 1
 			idle                             -> false`,
-		"the key of readers stands for as long as a confirmation may have made it": readersOfTwoTenures + `
+		"the key of readers stands for as long as a confirmation may have made it": laterReader + `
 			after 10ms
 			c locks                          -> confirm read 1 1s
 			a unlocks                        -> a ok: granted
@@ -575,7 +575,7 @@ func TestRWScenes(t *testing.T) {
 			c goes                           -> c: is not there
 			after 3s                         -> (100ms) release read 1
 			idle                             -> false`,
-		"a try whose confirmation got no answer": readersOfTwoTenures + `
+		"a try whose confirmation got no answer": laterReader + `
 			after 10ms
 			c locks try                      -> confirm read 1 1s
 			a unlocks                        -> a ok: granted
@@ -583,7 +583,7 @@ func TestRWScenes(t *testing.T) {
 			lost                             -> release read 1
 			answer 0                         -> b ok: granted; acquire read 2 1s
 			idle                             -> false`,
-		"a confirmation beside others who listen": readersOfTwoTenures + `
+		"a confirmation beside others who listen": laterReader + `
 			after 10ms
 			c locks                          -> confirm read 1 1s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -712,7 +712,7 @@ func TestRWScenes(t *testing.T) {
 			d locks write
 			b unlocks                        -> c: is not there; d: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
-		"a confirmation that came begins pauses anew": readersOfTwoTenures + `
+		"a confirmation that came begins pauses anew": laterReader + `
 			after 10ms
 			c locks                          -> confirm read 1 1s
 			again LOADING

@@ -10,7 +10,7 @@ const readersOfTwoTurns = `
 			b locks                          -> confirm read 1 1s
 			answer 0                         -> b: granted until 1.01s`
 
-// What two tenures of readers, or several holds of one tenure, are to each other.
+// What several holds of one tenure are to each other.
 // invariant: readers-share-one-tenure, hold-within-tenure
 func TestRWTogetherScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
