@@ -77,7 +77,8 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		return
 	}
 	r, q := l.ownRivals(), &l.contest.queue
-	changed := r.theirs.update(now, c.Sent, ttl)
+	reads := l.reads() // readers of this process make way: the lease is ours
+	changed := !reads && r.theirs.update(now, c.Sent, ttl)
 	r.noteFound(now, changed)
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
@@ -88,7 +89,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
-	met := !l.reads() && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) // another than an engine has it
+	met := !reads && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) // another than an engine has it
 	if met {
 		r.turns.noteMet(now)
 	}
