@@ -62,7 +62,7 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 		l.refused(now, c, g.Deadline-now, fx)
 		l.contest.askAt = min(l.contest.askAt, now+pollWindow)
 		return
-	case t.listen > 0 && (t.met == now || now < t.until || t.over(now, g.ID)):
+	case t.listen > 0 && (now < t.until || t.over(now, g.ID)):
 		l.refused(now, c, g.Deadline-now, fx)
 		if now >= t.until {
 			t.until, t.began = now+pollWindow, 0

@@ -42,7 +42,7 @@ func TestRWScenes(t *testing.T) {
 			e locks                          -> confirm read 1 1s
 			answer 0                         -> e: granted until 1.01s
 			f locks                          -> f: granted until 1.01s, handed on`,
-		"a reader beside readers lets writers of others come first": `
+		"a reader beside readers lets writers of others come first, again and again": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
@@ -55,7 +55,10 @@ func TestRWScenes(t *testing.T) {
 			after 30ms
 			c locks                          -> confirm read 1 1s
 			answer 1                         -> c: granted until 1.17s
-			after 200ms`,
+			after 200ms
+			d locks                          -> confirm read 1 1s
+			answer 1
+			after 140ms                      -> confirm read 1 1s`,
 		"a try beside readers asks, and is told": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
