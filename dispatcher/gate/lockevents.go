@@ -138,7 +138,7 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 // may be gone.
 func (l *Lock) freed(now Time, n int32) {
 	r, rw := l.ownRivals(), l.contest.rw
-	have := l.lease.phase == ours || rw != nil && l.lease.phase != free
+	have := l.lease.phase == ours
 	if have {
 		r.noteFound(now, false)
 	} else if (n > 1 || !r.own) && r.turns.listen > 0 {
@@ -202,7 +202,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 		f.endPauses()
 	}
 	l.askAgain()
-	if l.contest.rw != nil || l.lease.phase == ours {
+	if l.lease.phase == ours {
 		l.suspect(now)
 	}
 	l.advance(now, fx)

@@ -56,13 +56,7 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 	if w := l.contest.queue.head; w != nil {
 		reenters, _ = l.holdsOf(w.Owner)
 	}
-	switch {
-	case reenters:
-	case t.standing: // no place of ours stands, so nobody tells us
-		l.refused(now, c, g.Deadline-now, fx)
-		l.contest.askAt = min(l.contest.askAt, now+pollWindow)
-		return
-	case t.listen > 0 && (now < t.until || t.over(now, g.ID)):
+	if !reenters && (t.standing || t.listen > 0 && (now < t.until || t.over(now, g.ID))) { // no place of ours stands, so nobody tells us
 		l.refused(now, c, g.Deadline-now, fx)
 		if now >= t.until {
 			t.until, t.began = now+pollWindow, 0

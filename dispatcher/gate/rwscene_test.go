@@ -275,6 +275,8 @@ func TestRWScenes(t *testing.T) {
 			subscribed                       -> acquire read 2 1s n 1
 			answer leads 1s
 			message                          -> acquire read 2 1s n 1
+			answer leads 1s
+			redisson                         -> acquire read 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			message                          -> renew read 2 1s
 			answer 1
