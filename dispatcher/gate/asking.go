@@ -77,8 +77,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		return
 	}
 	r, q := l.ownRivals(), &l.contest.queue
-	reads := l.reads() // readers of this process make way: the lease is ours
-	changed := !reads && r.theirs.update(now, c.Sent, ttl)
+	changed := !l.reads() && r.theirs.update(now, c.Sent, ttl) // readers that make way have the lease themselves
 	r.noteFound(now, changed)
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
@@ -89,7 +88,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
-	met := !reads && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) // another than an engine has it
+	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine has it
 	if met {
 		r.turns.noteMet(now)
 	}
