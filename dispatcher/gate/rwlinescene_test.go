@@ -39,17 +39,6 @@ const readerClaimed = `
 			subscribed                       -> acquire read 2 3s n 1002
 			answer joins 2s                  -> `
 
-// A reads. B wants to read, too, and stands in line behind a writer of another engine.
-const readersClaimed = `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
-			answer joins 2s                  -> `
-
 // A writer that is given the lock.
 // invariant: claim-counts-from-its-acquire
 func TestRWGiftScenes(t *testing.T) {
