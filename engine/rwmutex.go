@@ -4,7 +4,7 @@ package engine
 // Reader at once, or one its Writer. Any goroutine may use it. Making one costs nothing and cannot fail.
 //
 // Readers of this process share one owner field in Redis: a reader that arrives within HandoffTime of its grant joins
-// it without asking Redis. Later readers ask under a second one. Engines that wait stand in line, and while others read, no reader of an
+// it without asking Redis. For later readers Redis is asked whether it stands. Engines that wait stand in line, and while others read, no reader of an
 // engine passes a writer that stands there. So a writer of another process gets the lock after HandoffTime and the longest running read.
 //
 // Clients of Redisson have no place in line. If others listen for the lock while this process reads, they may be waiting writers of Redisson's,

@@ -8,24 +8,23 @@
 -- KEYS per name   lock, its line or the lock again,  lock                    lock, its line or the lock again
 --                 the hold's key
 -- ARGV first      notAfter, publish                  notAfter                notAfter, publish
--- ARGV per name   owner, lease, code of its place,   owner (with :write),    owner (with :write), lease, code of its place
---                 yields                             lease
+-- ARGV per name   owner, lease, code of its place    owner (with :write),    owner (with :write), lease, code of its place
+--                                                    lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms. The code is empty if a reader wants no place. yields says which writers a reader lets pass while others read: -2 none; -1 those
--- before it in line; n >= 0 also Redisson's, if the channel has more than n subscribers, the engine's own.
+-- in ms. The code is empty if a reader wants no place. While others read, a reader lets the writers before it in line pass.
 -- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to a writer; the same plus STANDING times
 --                 1 to 4: the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
 if tardy then return tardy end
 
 local reads, lined, how = VERB == 'acquire_read', VERB == 'acquire_write_in_line', ARGV[2]
-local keys, args, head = reads and 3 or lined and 2 or 1, reads and 4 or lined and 3 or 2, (reads or lined) and 2 or 1
+local keys, args, head = reads and 3 or lined and 2 or 1, (reads or lined) and 3 or 2, (reads or lined) and 2 or 1
 local free = not lined and not WIDE and call('EXISTS', unpack(KEYS)) == 0 -- one look for all names; if it is refused, one at each
 return each(#KEYS / keys, function(i, there)
 	local free = free or WIDE and (there or call('EXISTS', KEYS[i])) == 0
 	local k, a = keys * (i - 1), args * (i - 1) + head
 	local lock, line, hold, owner, lease, code = KEYS[k + 1], KEYS[k + 2], reads and KEYS[k + 3], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
-	local yields, stands = reads and tonumber(ARGV[a + 4]), head == 2 and line ~= lock and code ~= ''
+	local stands = head == 2 and line ~= lock and code ~= ''
 	local found, ttl, left = {}, -2, -2
 	if not free then
 		found = call('HMGET', lock, 'mode', owner)
@@ -35,10 +34,10 @@ return each(#KEYS / keys, function(i, there)
 		if not found[1] and ttl ~= -2 then return foreign() end
 	end
 	if found[1] and not found[2] or reads and found[1] == 'write' then -- held by others
-		local channel, wait = channelof(lock), not reads or found[1] == 'write'
-		if not wait and yields >= -1 and line ~= lock and call('EXISTS', line) ~= 0 then wait = passes(line, owner .. ' ' .. READER, how, channel) end
-		if wait then return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0) end
-		if yields >= 0 and listeners(how, channel) > yields then return taken(ttl) end
+		local channel = channelof(lock)
+		if not reads or found[1] == 'write' or line ~= lock and call('EXISTS', line) ~= 0 and passes(line, owner .. ' ' .. READER, how, channel) then
+			return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0)
+		end
 	end
 	if reads and not free then left = call('PTTL', hold) end
 	if type(left) == 'table' then return fault(left, hold) end

@@ -21,7 +21,7 @@ var layouts = map[string]layout{
 	"acquire": {1, 1, 1, true}, "acquire_fenced": {2, 3, 2, false}, "release": {2, 1, 2, false}, "renew": {1, 0, 1, true},
 	"confirm": {2, 1, 3, false}, "acquire_in_line": {3, 4, 3, false}, "release_from_line": {2, 1, 3, false},
 	"detach": {2, 1, 4, false}, "adopt": {2, 3, 3, false}, "count_waiters": {2, 1, 1, false},
-	"acquire_read": {3, 2, 4, false}, "acquire_write": {1, 1, 2, false}, "acquire_write_in_line": {2, 2, 3, false},
+	"acquire_read": {3, 2, 3, false}, "acquire_write": {1, 1, 2, false}, "acquire_write_in_line": {2, 2, 3, false},
 	"release_read": {3, 2, 2, false}, "release_read_from_line": {3, 2, 3, false}, "release_write": {2, 1, 2, false}, "release_write_from_line": {2, 1, 3, false},
 	"renew_read": {2, 0, 1, true}, "confirm_read": {3, 1, 3, false}, "downgrade": {3, 1, 4, false},
 	"fair_ask": {5, 4, 7, false}, "fair_release": {5, 2, 4, false}, "fair_leave": {5, 2, 3, false},

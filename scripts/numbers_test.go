@@ -99,7 +99,7 @@ func TestCountsAndLeasesAreNumbers(t *testing.T) {
 		})
 		b.run(t, "a reader's hold of nine seconds is prolonged to ten", func(t *testing.T, b *box) {
 			keys := []string{one, one, scripts.HoldKey(one, "me:1")}
-			acquire := func(lease int) { b.eval(scripts.AcquireRead, keys, 0, "PUBLISH", "me:1", lease, "", -1) }
+			acquire := func(lease int) { b.eval(scripts.AcquireRead, keys, 0, "PUBLISH", "me:1", lease, "") }
 			acquire(9000)
 			acquire(10_000)
 			if left := number(t, b.must("PTTL", keys[2])); left <= 9000 {

@@ -8,37 +8,6 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// Who reads already is joined, unless more listen than are ours: somebody waits to write.
-func TestReadersYieldToWhoListens(t *testing.T) {
-	b := realBox(t)
-	b.listen(rwChannel)
-	b.listenSharded(rwChannel)
-	b.listenSharded(rwChannel)
-	others := standing("mode", "read", "java:1", "1")
-	taken := func(own int) string {
-		return b.eval(frozen(scripts.AcquireRead), readNames, 0, "PUBLISH", "me:1", hour, "", own)
-	}
-	for own, want := range map[int]string{-1: "1", 0: "-70002", 1: "1", 2: "1"} {
-		b := b.fresh(t)
-		others(b)
-		b.want(taken(own), want, "own ", own, ": acquire_read")
-	}
-	b = b.fresh(t)
-	b.want(taken(0), "1", "acquire_read of a free lock")
-	for how, want := range map[string]string{"SPUBLISH": "-70002", "BOTH": "-70002", "PUBLISH": "1"} {
-		b := b.fresh(t)
-		others(b)
-		b.want(b.eval(frozen(scripts.AcquireRead), readNames, 0, how, "me:1", hour, "", 1), want, how)
-	}
-	b = b.fresh(t)
-	others(b)
-	b.must("HSET", two, "mode", "read", "java:1", "1")
-	b.listen(scripts.RWChannel(two))
-	got := b.eval(frozen(scripts.AcquireRead), append(readNames[:3:3], two, two, scripts.HoldKey(two, "me:1")), 0, "PUBLISH",
-		"me:1", hour, "", 1, "me:1", hour, "", 0)
-	b.want(got, "[1 -1]", "of two names, who listens to the channel of the second")
-}
-
 // Nobody reads or writes beside a writer, nobody writes beside readers, and nobody takes what is another kind of lock.
 func TestReadWriteCallsAboutWhatIsTaken(t *testing.T) {
 	b := realBox(t)
@@ -62,7 +31,7 @@ func TestReadWriteCallsAboutWhatIsTaken(t *testing.T) {
 			args   []any
 			want   string
 		}{
-			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, c.read},
+			{scripts.AcquireRead, readNames, []any{0, "PUBLISH", "me:1", hour, ""}, c.read},
 			{scripts.AcquireWriteInLine, unfenced, []any{0, "PUBLISH", "me:1:write", hour, 77}, c.write},
 		} {
 			b.run(t, call.script.Name+" of what is "+name, func(t *testing.T, b *box) {

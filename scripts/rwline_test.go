@@ -63,13 +63,13 @@ func (b *box) writes(engine string, number, code int) scripts.Reply {
 // reads asks for the lock to read, in line, unless writers are before it.
 func (b *box) reads(engine string, number int) scripts.Reply {
 	b.Helper()
-	return b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, fmt.Sprint(engine, ":", number), woken, -1)
+	return b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, fmt.Sprint(engine, ":", number), woken)
 }
 
-// readsWith asks for it with that line, code and yields.
-func (b *box) readsWith(script scripts.Script, how, line, owner string, code any, yields int) scripts.Reply {
+// readsWith asks for it with that line and code.
+func (b *box) readsWith(script scripts.Script, how, line, owner string, code any) scripts.Reply {
 	b.Helper()
-	return scripts.Reply(number64(b, b.eval(script, []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, code, yields)))
+	return scripts.Reply(number64(b, b.eval(script, []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, code)))
 }
 
 // endsRead releases a reader; the code is that of a place to give up, or empty.
@@ -168,13 +168,13 @@ func TestPlacesOfReadersAndWriters(t *testing.T) {
 			b.refused(b.writes(bob, 1, woken), newPlace)
 			b.refused(b.writes(bob, 1, woken), oldPlace)
 			for _, code := range []int{woken, secret, woken} {
-				b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, cid+":1", code, -1)
+				b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, cid+":1", code)
 			}
 			b.wantLine(bob+":1:write 1", reader(cid, 1))
 		})
 		t.Run("who has no code gets none", func(t *testing.T) {
 			b := b.written(t, ann+":1")
-			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", "", -1), noPlace)
+			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", ""), noPlace)
 			reply := b.eval(scripts.AcquireWrite, []string{one}, 0, bob+":1:write", 30_000)
 			b.refused(scripts.Reply(number64(b, reply)), noPlace)
 			b.wantLine()
@@ -243,7 +243,7 @@ func TestPlacesOfReadersAndWriters(t *testing.T) {
 			b.reads(bob, 1)
 			b.reads(dan, 1)
 			b.must("DEL", one)
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, bob+":1", woken, -1))
+			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, bob+":1", woken))
 			b.wantLine(reader(bob, 1), reader(dan, 1))
 			b.granted(b.reads(bob, 1))
 			b.wantLine(reader(dan, 1))
@@ -280,14 +280,6 @@ func TestReadersPassNoWriter(t *testing.T) {
 			b.granted(b.reads(bob, 1))
 			b.stands(one, ann+":2=1", bob+":1=1", "mode=read")
 			b.wantLine(writer(cid, 1), reader(dan, 1), reader(ann, 3))
-		})
-		t.Run("one that leaves the lock to nobody passes it", func(t *testing.T) {
-			b := b.isRead(t, ann+":1")
-			b.inbox(cid)
-			b.writes(cid, 1, secret)
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", "", -2))
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":2", woken, -2))
-			b.wantLine(writer(cid, 1))
 		})
 		b.run(t, "a free lock is read whoever stands in line", func(t *testing.T, b *box) {
 			b.inbox(cid)
@@ -339,26 +331,9 @@ func TestReadersPassNoWriter(t *testing.T) {
 			b.inbox(cid)
 			b.listen(rwChannel)
 			b.writes(cid, 1, secret)
-			for _, yields := range []int{-2, -1, 0} {
-				b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", woken, yields))
-			}
+			b.granted(b.reads(bob, 1))
 			b.stands(one, ann+":1=1", bob+":1=1", "mode=read")
 			b.wantLine(writer(cid, 1))
-		})
-		t.Run("one that yields to others gets no place", func(t *testing.T) {
-			b := b.isRead(t, ann+":1")
-			b.listen(rwChannel)
-			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", woken, 0), noPlace)
-			b.wantLine()
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", woken, 1))
-			b.listen(rwChannel)
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":2", woken, -1))
-		})
-		t.Run("but behind a writer in line it gets one", func(t *testing.T) {
-			b := b.isRead(t, ann+":1")
-			b.inbox(cid)
-			b.writes(cid, 1, secret)
-			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", rwLine, bob+":1", woken, 0), newPlace)
 		})
 		t.Run("a confirmation counts one place if a writer stands in line", func(t *testing.T) {
 			b := b.isRead(t, ann+":1")
@@ -697,7 +672,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			place := func(k int64) string { return fmt.Sprint(-k<<43 - 1) } // of locks without a TTL
 			b.want(acquire(scripts.AcquireWriteInLine, ":write", secret), "["+place(2)+" "+place(2)+" 1]", "acquire_write_in_line")
 			b.must("PERSIST", three)
-			b.want(acquire(scripts.AcquireRead, "", woken, -1), "["+place(2)+" 1 "+place(2)+"]", "acquire_read")
+			b.want(acquire(scripts.AcquireRead, "", woken), "["+place(2)+" 1 "+place(2)+"]", "acquire_read")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(one), "0", "-1")), fmt.Sprint([]string{writer(bob, 0), reader(bob, 0)}), "the line of the first")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(two), "0", "-1")), "[]", "the line of the second, whose writer is dead")
 			b.want(fmt.Sprint(b.list("ZRANGE", scripts.LineKey(three), "0", "-1")), fmt.Sprint([]string{reader(bob, 2)}), "the line of the third")
@@ -732,7 +707,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			b.listen(scripts.Inbox(channel, bob))
 			b.must("HSET", two, "mode", "write", old+":1:write", "1")
 			b.must("ZADD", line, "1", writer(cid, 1), "2", writer(bob, 1), "3", reader(dan, 1))
-			b.eval(scripts.AcquireRead, []string{two, line, scripts.HoldKey(two, dan+":1")}, 0, "PUBLISH", dan+":1", hour, woken, -1)
+			b.eval(scripts.AcquireRead, []string{two, line, scripts.HoldKey(two, dan+":1")}, 0, "PUBLISH", dan+":1", hour, woken)
 			b.want(fmt.Sprint(b.list("ZRANGE", line, "0", "-1")), fmt.Sprint([]string{writer(bob, 1), reader(dan, 1)}), "the line")
 		})
 		t.Run("without a line nobody stands, and whoever does is not seen", func(t *testing.T) {
@@ -741,13 +716,12 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 			b.stand(writer(bob, 1))
 			apart := []string{one, one}
 			hold := func(owner string) []string { return []string{one, one, scripts.HoldKey(one, owner)} }
-			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", woken, -1), noPlace)
+			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", woken), noPlace)
 			b.refused(scripts.Reply(number64(b, b.eval(scripts.AcquireWriteInLine, apart, 0, "PUBLISH", cid+":1:write", hour, secret))), noPlace)
 			b.want(b.eval(scripts.ReleaseWriteFromLine, apart, "PUBLISH", ann+":1:write", rwChannel, secret), "1", "release_write")
 			all("1")
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", woken, -1))
-			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":2", woken, -1))
-			b.refused(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":3", woken, 0), noPlace)
+			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":1", woken))
+			b.granted(b.readsWith(scripts.AcquireRead, "PUBLISH", one, cid+":2", woken))
 			b.want(b.eval(scripts.ConfirmRead, hold(cid+":1"), "PUBLISH", cid+":1", hour, rwChannel), "1", "confirm_read")
 			b.want(b.eval(scripts.ReleaseReadFromLine, hold(cid+":1"), "PUBLISH", 0, cid+":1", rwChannel, woken), "0", "release_read beside another")
 			all("")
@@ -884,7 +858,7 @@ func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 		b.run(t, "a reader whose "+command+" is refused keeps its place, and the lock its end", func(t *testing.T, b *box) {
 			b.stand(reader(bob, 1))
 			ask := answering(scripts.AcquireRead, command, refusal(scripts.OutOfMem))
-			b.want(fmt.Sprint(int64(b.readsWith(ask, "PUBLISH", rwLine, bob+":1", woken, -1))), fault(scripts.OutOfMem), "the acquire")
+			b.want(fmt.Sprint(int64(b.readsWith(ask, "PUBLISH", rwLine, bob+":1", woken))), fault(scripts.OutOfMem), "the acquire")
 			b.wantLine(reader(bob, 1))
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
 		})
@@ -900,20 +874,20 @@ func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 		b := b.isRead(t, ann+":1")
 		b.inbox(bob)
 		b.writes(bob, 1, secret)
-		b.granted(b.readsWith(answering(scripts.AcquireRead, "ZRANGE", refusal(scripts.NoPerm)), "PUBLISH", rwLine, cid+":1", woken, -1))
+		b.granted(b.readsWith(answering(scripts.AcquireRead, "ZRANGE", refusal(scripts.NoPerm)), "PUBLISH", rwLine, cid+":1", woken))
 	})
 	t.Run("one that cannot take a dead writer out reads, and tells nobody", func(t *testing.T) {
 		b := b.isRead(t, ann+":1")
 		says := b.inbox(dan)
 		b.stand(writer(bob, 1), reader(dan, 1))
-		b.granted(b.readsWith(answering(scripts.AcquireRead, "ZREM", refusal(scripts.NoPerm)), "PUBLISH", rwLine, cid+":1", woken, -1))
+		b.granted(b.readsWith(answering(scripts.AcquireRead, "ZREM", refusal(scripts.NoPerm)), "PUBLISH", rwLine, cid+":1", woken))
 		says("")
 		b.wantLine(writer(bob, 1), reader(dan, 1))
 	})
 	for command, refusedPlace := range map[string]bool{"ZSCORE": true, "ZADD": true, "ZRANGE": false, "HLEN": false, "HGETALL": false} {
 		t.Run("a place while "+command+" is refused", func(t *testing.T) {
 			b := b.written(t, ann+":1")
-			reply := b.readsWith(answering(scripts.AcquireRead, command, refusal(scripts.NoPerm)), "PUBLISH", rwLine, bob+":1", woken, -1)
+			reply := b.readsWith(answering(scripts.AcquireRead, command, refusal(scripts.NoPerm)), "PUBLISH", rwLine, bob+":1", woken)
 			if _, taken := reply.Held(); !taken || reply.Place().Stands == refusedPlace {
 				t.Errorf("answered %d: %+v", reply, reply.Place())
 			}
@@ -962,14 +936,14 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 			b.want(release(b), waiting(0, 2), "the release")
 			first("0")
 			second("0")
-			b.granted(b.readsWith(scripts.AcquireRead, how, rwLine, bob+":1", woken, -1))
+			b.granted(b.readsWith(scripts.AcquireRead, how, rwLine, bob+":1", woken))
 			second("0")
 		})
 		t.Run(how+" finds a writer alive", func(t *testing.T) {
 			b := b.isRead(t, ann+":1")
 			says(b, bob)
 			b.writes(bob, 1, secret)
-			b.refused(b.readsWith(scripts.AcquireRead, how, rwLine, cid+":1", woken, -1), newPlace)
+			b.refused(b.readsWith(scripts.AcquireRead, how, rwLine, cid+":1", woken), newPlace)
 			b.want(b.eval(scripts.ConfirmRead, []string{one, rwLine, scripts.HoldKey(one, ann+":1")}, how, ann+":1", hour, rwChannel), waiting(0, 1), "confirm_read")
 			b.granted(b.reads(cid, 1)) // PUBLISH does not
 			b.wantLine()

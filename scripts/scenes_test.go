@@ -139,18 +139,18 @@ func adopted(o *outcome) {
 }
 
 var rwScenes = []scene{
-	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+	{"read", scripts.AcquireRead, nil, readNames, []any{0, "PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[2])},
 	{"read beside another", scripts.AcquireRead, standing("mode", "read", "java:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[2])},
 	{"read again", scripts.AcquireRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[2])},
 	{"read again without its key", scripts.AcquireRead, standing("mode", "read", "me:1", "1"), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, "", -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, ""}, gives(1, "me:1", readNames[2])},
 	{"write", scripts.AcquireWrite, nil, lineNames[:1], []any{0, "me:1:write", hour}, gives(1, "me:1:write")},
 	{"write in line", scripts.AcquireWriteInLine, lined(func(*box) {}, "me:1:write"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
 	{"write again", scripts.AcquireWriteInLine, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{0, "PUBLISH", "me:1:write", hour, 77}, gives(1, "me:1:write")},
 	{"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
-		[]any{0, "PUBLISH", "me:1", hour, 77, -1}, gives(1, "me:1", readNames[2])},
+		[]any{0, "PUBLISH", "me:1", hour, 77}, gives(1, "me:1", readNames[2])},
 	{"renew a reader", scripts.RenewRead, reading(standing("mode", "read", "me:1", "1"), "me:1"), holdNames,
 		[]any{"me:1", hour}, gives(1, "me:1", readNames[2])},
 	{"confirm a reader without its key", scripts.ConfirmRead, standing("mode", "read", "me:1", "1"), readNames,

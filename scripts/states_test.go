@@ -160,9 +160,9 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"EXISTS HGET HLEN DEL PUBLISH":     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, nil},
 		"EXISTS HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
 		"EXISTS HMGET PTTL EXISTS ZRANGE PTTL SET HSET PEXPIRE ZREM ZRANGE": {"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
-			[]any{0, "PUBLISH", "me:1", hour, 77, -1}, nil},
+			[]any{0, "PUBLISH", "me:1", hour, 77}, nil},
 		"EXISTS HMGET PTTL ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line to read", scripts.AcquireRead, lined(standing("mode", "write", ann+":1:write", "1"), ann+":2:write"), readNames,
-			[]any{0, "PUBLISH", "me:1", hour, 77, -1}, nil},
+			[]any{0, "PUBLISH", "me:1", hour, 77}, nil},
 		"EXISTS HGET HLEN DEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release a writer to the line", scripts.ReleaseWrite, func(b *box) {
 			lined(standing("mode", "write", "me:1:write", "1"), bob+":2:write")(b)
 			b.must("ZADD", lineNames[1], "1", "since")

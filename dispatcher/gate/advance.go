@@ -40,11 +40,9 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.renewed(now, g, c)
 		}
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.suspected {
-			g.suspected = false
-			g.suspect(l.contest.rivals.heedAt)
-		}
+	if g := &l.lease; g.suspected {
+		g.suspected = false
+		g.suspect(l.contest.rivals.heedAt)
 	}
 	l.advance(now, fx)
 }
@@ -52,15 +50,12 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 // endDue ends the holds and leases with a deadline that has passed. Every event that may grant something calls it first.
 func (l *Lock) endDue(now Time) {
 	l.contest.rivals.stay.count(now)
-	for g := l.first(); g != nil; g = l.after(g) {
-		if now >= g.Deadline {
-			l.acks(g).settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
-		}
-		if g.isDue(now) {
-			if g.endDue(now, l.cfg.Stats, l.owners()) {
-				l.drop(now, g, nil)
-			}
-		}
+	g := &l.lease
+	if g.phase != free && now >= g.Deadline {
+		l.contest.acks.settle(Outcome{Why: Doubtful}) // Unlock never blocks past the deadline
+	}
+	if g.isDue(now) && g.endDue(now, l.cfg.Stats, l.owners()) {
+		l.drop(now, g, nil)
 	}
 }
 
@@ -81,18 +76,16 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	if f != nil {
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == ours && g.holds.first == nil {
-			l.passOrDrop(now, g, fx)
-		}
+	g := &l.lease
+	if g.phase == ours && g.holds.first == nil {
+		l.passOrDrop(now, g, fx)
 	}
 	if l.contest.rivals != &noRivals {
 		l.notifyOfWaiters()
 		l.abandonClaim(now)
 		l.endForAdopter(now)
 	}
-	settled := true
-	for g := l.first(); g != nil && l.flight == None; g = l.after(g) {
+	if l.flight == None {
 		switch g.phase {
 		case ours:
 			l.renew(now, g, fx)
@@ -102,9 +95,8 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		if g.phase == dead {
 			l.release(now, g, fx)
 		}
-		settled = settled && g.phase != asked && g.phase != dead
 	}
-	if settled { // else a lease may or may not be in Redis (invariant: released-owner-is-dead)
+	if g.settled() {
 		l.adopt(fx)
 		l.releaseOrphan(now, fx)
 		l.ask(now, fx)
@@ -119,21 +111,17 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 
 // NextAlarm is when the machine must be woken if no event comes before.
 func (l *Lock) NextAlarm() Time {
-	r, at, settled := l.contest.rivals, Never, true
-	for g := l.first(); g != nil; g = l.after(g) {
-		if l.acks(g).ack != nil {
-			at = min(at, g.Deadline)
-		}
-		if g.phase == ours {
-			at = min(at, g.nextEnd())
-		} else {
-			settled = false
-		}
-		if l.flight == None {
-			at = min(at, l.alarm(g))
-		}
+	r, at, g := l.contest.rivals, Never, &l.lease
+	if g.phase != free && l.contest.acks.ack != nil {
+		at = g.Deadline
 	}
-	at = min(at, r.nextAlarm(settled && l.flight == None))
+	if g.phase == ours {
+		at = min(at, g.nextEnd())
+	}
+	if l.flight == None {
+		at = min(at, l.alarm(g))
+	}
+	at = min(at, r.nextAlarm(g.settled() && l.flight == None))
 	if l.flight != None {
 		return at
 	}
@@ -149,8 +137,10 @@ func (l *Lock) NextAlarm() Time {
 // alarm is when the next command about g may leave.
 func (l *Lock) alarm(g *Lease) Time {
 	switch g.phase {
+	case free:
+		return Never
 	case ours:
-		return min(g.renewAt(l.growths(g).head != nil), l.contest.rivals.stay.alarm())
+		return min(g.renewAt(l.contest.rivals.growing.head != nil), l.contest.rivals.stay.alarm())
 	case asked:
 		return l.contest.askTime(l.again)
 	default:
@@ -161,5 +151,5 @@ func (l *Lock) alarm(g *Lease) Time {
 // Idle reports whether the machine has nothing to do and nothing to remember.
 func (l *Lock) Idle() bool {
 	f := l.contest.queue.fair
-	return l.flight == None && l.contest.queue.head == nil && l.first() == nil && l.contest.rivals.idle() && (f == nil || f.idle())
+	return l.flight == None && l.contest.queue.head == nil && l.lease.phase == free && l.contest.rivals.idle() && (f == nil || f.idle())
 }

@@ -35,10 +35,10 @@ func TestAnswerTimeScenes(t *testing.T) {
 			a locks lease 300ms              -> acquire read 1 300ms
 			answer 1                         -> a: granted until 295ms
 			after 20ms
-			b locks lease 300ms              -> acquire read 2 300ms yields to others than 0
-			answer 1                         -> b: granted until 315ms
+			b locks lease 300ms              -> confirm read 1 300ms
+			answer 0                         -> b: granted until 315ms
 			after 20ms
-			c locks lease 300ms              -> confirm read 2 300ms
+			c locks lease 300ms              -> confirm read 1 300ms
 			after 180ms
 			answer 2                         -> subscribe redisson_rwlock:{stock}:wheellock:u
 			alarm                            -> 75ms`},

@@ -4,11 +4,9 @@ import "time"
 
 // What a Lock asks of Redis for its waiters, and how long they sleep after a refusal.
 
-// room reports whether w could have the name beside the leases of this process. A lease that is being released is settled first
+// room reports whether w could have the name beside what this process has. A lease that is being released is settled first
 // (invariant: released-owner-is-dead).
-func (l *Lock) room(w *Waiter) bool {
-	return !l.any(func(g *Lease) bool { return w.Write || g.write || g.phase != ours })
-}
+func (l *Lock) room(w *Waiter) bool { return l.lease.phase == free || !w.Write && l.reads() }
 
 // ask sends the next acquire for the head of the queue, if it is time.
 func (l *Lock) ask(now Time, fx *Effects) {
@@ -22,12 +20,9 @@ func (l *Lock) ask(now Time, fx *Effects) {
 	}
 	l.again = false
 	g := &l.lease
-	if rw := l.contest.rw; rw != nil {
-		rw.yields = l.yields(now, w)
-		if g = rw.vacant(&l.lease); g == nil {
-			l.askToJoin(now, fx)
-			return
-		}
+	if g.phase == ours {
+		l.askToJoin(now, fx)
+		return
 	}
 	r := l.contest.rivals
 	inLine, id := l.Kind.InLine() && r.joinsLine(w), r.claim.id // while a place stands, its owner id is used
@@ -64,15 +59,12 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 // sendAcquire sends an acquire of g.
 func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
-	op, code, rw := l.ops(g.write).acquire, int64(0), l.contest.rw
+	op, code := l.ops(g.write).acquire, int64(0)
 	if g.inLine {
 		code = l.cfg.placeCode(g.ID)
 		g.Ends, op = max(g.Ends, l.contest.rivals.claim.ends), l.ops(g.write).acquireInLine
 	}
-	c := l.send(op, g.ID, lease, fx)
-	if c.Args = (PlaceArgs{Code: code}).Args(); op == AcquireRead {
-		c.Args = AcquireReadArgs{Code: code, Yields: rw.yields}.Args()
-	}
+	l.send(op, g.ID, lease, fx).Args = PlaceArgs{Code: code}.Args()
 }
 
 // refused handles the refusal of the question c: another owner has the name, or readers have to let other processes come
@@ -85,7 +77,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 		return
 	}
 	r, q := l.ownRivals(), &l.contest.queue
-	changed := r.theirs.update(now, c.Sent, ttl)
+	changed := !l.reads() && r.theirs.update(now, c.Sent, ttl) // readers that make way have the lease themselves
 	r.noteFound(now, changed)
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
@@ -96,7 +88,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if l.Kind.InLine() {
 		r.waitInLine(&l.Entry, l.cfg, fx)
 	}
-	met := !l.reads() && (!l.Kind.InLine() || r.listens || c.Reply.Place().Listens) // another than an engine has it
+	met := !l.Kind.InLine() || r.listens || c.Reply.Place().Listens // another than an engine has it
 	if met {
 		r.turns.noteMet(now)
 	}

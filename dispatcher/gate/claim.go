@@ -126,7 +126,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
 	c, f := &r.claim, l.contest.queue.fair
 	least := max(c.gift-freshGift, c.gift/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
-	if l.traits().fenced || l.first() != nil || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+	if l.traits().fenced || l.lease.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
 		f != nil && w.place != c.id || now >= c.sent+c.gift-margin(c.gift)-least {
 		l.contest.askAt = now
 		return false

@@ -118,23 +118,6 @@ type AdoptArgs struct {
 func (a AdoptArgs) Args() Args  { return Args{text: a.Owner} }
 func (a Args) Adopt() AdoptArgs { return AdoptArgs{Owner: a.text} }
 
-// AcquireReadArgs are those of an AcquireRead.
-type AcquireReadArgs struct {
-	Code   int64 // as in PlaceArgs
-	Yields int64 // to whom the readers leave a lock that others read: YieldsToNobody, YieldsInLine, or to any but so many listeners
-}
-
-// To whom readers leave a lock that others read.
-const (
-	YieldsToNobody = -2
-	YieldsInLine   = -1 // to writers before them in line
-)
-
-func (a AcquireReadArgs) Args() Args { return Args{n: a.Code, number: uint64(a.Yields)} }
-func (a Args) AcquireRead() AcquireReadArgs {
-	return AcquireReadArgs{Code: a.n, Yields: int64(a.number)}
-}
-
 // FairAskArgs are those of a FairAsk. The command's ID is the place that asks for the lock; 0: none does.
 type FairAskArgs struct {
 	Place   scripts.FairPlace // the position of ID in the queue

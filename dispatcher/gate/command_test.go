@@ -17,11 +17,6 @@ func TestArgsAreReadAsTheyWereWritten(t *testing.T) {
 	if a := (FairReleaseArgs{Successor: 7}); a.Args().FairRelease() != a {
 		t.Errorf("%+v is read as %+v", a, a.Args().FairRelease())
 	}
-	for _, a := range []AcquireReadArgs{{}, {Yields: YieldsToNobody}, {Code: -1, Yields: YieldsInLine}, {Yields: 1}} {
-		if got := a.Args().AcquireRead(); got != a {
-			t.Errorf("%+v is read as %+v", a, got)
-		}
-	}
 	for _, a := range []FairAskArgs{{}, {Place: scripts.NoPlace, First: 7, Joining: 3}, {Place: scripts.InQueue, Code: 1 << 62}} {
 		if got := a.Args().FairAsk(); got != a {
 			t.Errorf("%+v is read as %+v", a, got)

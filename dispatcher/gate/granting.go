@@ -29,10 +29,6 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 		l.trackOrphan(g, c.Sent)
 		l.contest.rivals.notePlace(now, c)
 		l.refused(now, c, ttl, fx)
-		if rw := l.contest.rw; rw != nil && rw.yields >= 0 && !c.Reply.Place().Stands { // else another tells us
-			l.contest.rivals.turns.count(now, 1)
-			l.pauseForWriters(now)
-		}
 		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // no release tells the waiters (joinsLine)
 			l.askAgain()
 		}
@@ -82,11 +78,7 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	}
 	r.last.Outcome, r.spins = Outcome{Why: Taken}, 0
 	r.noteFound(now, true)
-	if l.any(func(other *Lease) bool { return other != g }) { // readers beside others of this process
-		r.turns.begin(now)
-	} else {
-		r.turns.noteOurs(now)
-	}
+	r.turns.noteOurs(now)
 }
 
 // admit grants g, which c has taken or confirmed, to the first waiter if it is a writer, or to the readers at the head of the queue. False:
@@ -172,28 +164,22 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 		l.cfg.Answer(w, Outcome{Why: Deadlock})
 		return true
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase != ours {
-			continue
+	switch g := &l.lease; {
+	case g.lasts(now, w):
+		w.Reentry = true
+		l.grant(now, w, g)
+	case writes:
+		w.asked = true
+		l.ownRivals().growing.push(w)
+		if w.Try { // it does not wait for the end of a pause
+			g.Next = min(g.Next, now)
 		}
-		if g.lasts(now, w) {
-			w.Reentry = true
-			l.grant(now, w, g)
-			return true
+	default:
+		if w.Try {
+			l.contest.endPauses(now)
 		}
-		if writes {
-			w.asked = true
-			l.grow(w, g)
-			if w.Try { // it does not wait for the end of a pause
-				g.Next = min(g.Next, now)
-			}
-			return true
-		}
+		l.contest.queue.pushFront(w)
 	}
-	if w.Try {
-		l.contest.endPauses(now)
-	}
-	l.contest.queue.pushFront(w)
 	return true
 }
 
@@ -224,7 +210,7 @@ func (l *Lock) requeue(now Time, w *Waiter) {
 // closedToTry reports whether a TryLock must fail, by the holds and waiters of this process.
 func (l *Lock) closedToTry(write bool) bool {
 	q := &l.contest.queue
-	return write && q.lasting() > 0 || !write && q.writers > 0 || l.any(func(g *Lease) bool { return g.holds.first != nil && (write || g.write) })
+	return write && q.lasting() > 0 || !write && q.writers > 0 || l.held() && (write || l.lease.write)
 }
 
 // growInto grants a re-entry after the renewal that it waited for, or queues it if its Owner has no writer's hold any more.

@@ -11,7 +11,7 @@ import (
 // renew sends the renewal or the downgrade of g that is due. If no caller needs a longer lease and the watchdog does not keep g, the
 // renewal only asks whether the lease is there.
 func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
-	growing := l.growths(g).head
+	growing := l.contest.rivals.growing.head
 	switch {
 	case now < g.renewAt(growing != nil):
 	case g.downgradeDue():
@@ -58,19 +58,19 @@ func (l *Lock) renewed(now Time, g *Lease, c *Command) {
 func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 	g.unrenewed(now, c, &l.tries)
 	g.warnOverdue(now, c, l.cfg.Stats)
-	l.growths(g).dismiss(l.cfg, unprovedOutcome(c), triesOnce)
+	l.contest.rivals.growing.dismiss(l.cfg, unprovedOutcome(c), triesOnce)
 }
 
 // drop begins the release of a lease without holds. ack gets the answer.
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
-	l.addAck(g, ack)
+	l.addAck(ack)
 	g.phase, g.Next = dead, now
 	l.contest.rivals.forgetClaim(g.ID)
 	if f := l.contest.queue.fair; f != nil {
 		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
 	}
-	l.settleGrowths(now, g)
+	l.settleGrowths(now)
 }
 
 // lose ends all holds of a lease and begins its release. Their contexts end before the release is sent (invariant: loss-is-final).
@@ -82,9 +82,9 @@ func (l *Lock) lose(now Time, g *Lease, why Why, ack Settler) {
 // vanished handles a lease that is not in Redis any more, as the answer c says.
 func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	g.endAll(l.cfg.Stats, l.owners(), Lost)
-	l.acks(g).settle(Outcome{Why: Lost})
+	l.contest.acks.settle(Outcome{Why: Lost})
 	l.forget(now, g)
-	l.settleGrowths(now, g)
+	l.settleGrowths(now)
 	sent := c.Sent
 	if g.inLine { // a replica that took over without the release that gave the lock has the place still, and would give it to nobody
 		g.Unsure, sent = max(g.Unsure, now), 0
@@ -105,7 +105,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	f := l.contest.queue.fair
 	switch {
 	case now >= g.Ends:
-		l.acks(g).settle(Outcome{Why: Doubtful})
+		l.contest.acks.settle(Outcome{Why: Doubtful})
 		l.forget(now, g)
 		if g.mayBeInLine() {
 			l.trackOrphan(g, 0)
@@ -155,7 +155,7 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		l.unreleased(now, g, c)
 		return
 	}
-	l.acks(g).settle(Outcome{Why: why})
+	l.contest.acks.settle(Outcome{Why: why})
 	l.forget(now, g)
 	l.trackOrphan(g, c.Sent)
 	switch {
@@ -179,9 +179,9 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 	out, pause := g.unreleased(c, &l.tries)
 	g.Next = now + pause
 	if out.final() {
-		l.acks(g).settle(out)
+		l.contest.acks.settle(out)
 	}
-	note(l.acks(g).ack, out)
+	note(l.contest.acks.ack, out)
 	l.contest.dismissTries(l.cfg, out, false)
 	l.contest.note(l.cfg, out)
 }

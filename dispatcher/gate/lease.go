@@ -16,8 +16,7 @@ const (
 	dead               // it is to be released: a release will be sent, or was sent
 )
 
-// Lease is a tenure with its living holds, from the first acquire until it is surely gone from Redis. A mutex has one Lease. A read-write
-// lock has one for its writer or up to two for its readers. A Lease records what happened; the Lock decides which callers hold and what to
+// Lease is a tenure with its living holds, from the first acquire until it is surely gone from Redis. A Lease records what happened; the Lock decides which callers hold and what to
 // ask of Redis.
 //
 //	free  -> asked  ask
@@ -56,6 +55,9 @@ func (l *Lease) ask(id uint64, lease time.Duration, watch, write bool) {
 func (l *Lease) askFor(w *Waiter) {
 	l.Lease, l.Watch = max(l.Lease, w.Lease), w.Watch && w.Lease >= l.Lease
 }
+
+// settled reports whether the lease surely is in Redis, or surely is not (invariant: released-owner-is-dead).
+func (l *Lease) settled() bool { return l.phase == free || l.phase == ours }
 
 // declined handles an acquire that surely did nothing. If an earlier one got no answer, that may have taken the lock: then the same owner
 // asks again, or is released.

@@ -93,58 +93,18 @@ func (l *Lock) putIdleContest() {
 	}
 }
 
-// first is the oldest lease; nil: there is none.
-func (l *Lock) first() *Lease {
-	if rw := l.contest.rw; rw != nil {
-		return rw.first(&l.lease)
-	}
-	if l.lease.phase == free {
-		return nil
-	}
-	return &l.lease
-}
-
-// after is the next lease after g, by age; nil: there is none. g itself may be free.
-func (l *Lock) after(g *Lease) *Lease {
-	if rw := l.contest.rw; rw != nil {
-		return rw.after(g, &l.lease)
-	}
-	return nil
-}
-
 // leaseOf is the lease with this owner number; nil: there is none any more.
 func (l *Lock) leaseOf(id uint64) *Lease {
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.ID == id {
-			return g
-		}
+	if g := &l.lease; g.phase != free && g.ID == id {
+		return g
 	}
 	return nil
 }
 
-// any reports whether is holds for one of the leases.
-func (l *Lock) any(is func(*Lease) bool) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
-		if is(g) {
-			return true
-		}
-	}
-	return false
-}
-
-// acks are the callers that wait for the release of g.
-func (l *Lock) acks(g *Lease) *pendingAck {
-	if rw := l.contest.rw; rw != nil && g == &rw.second {
-		return &rw.acks
-	}
-	return &l.contest.acks
-}
-
-// addAck registers ack, if it is not nil, for the release of g.
-func (l *Lock) addAck(g *Lease, ack Settler) {
+// addAck registers ack, if it is not nil, for the release of the lease.
+func (l *Lock) addAck(ack Settler) {
 	if ack != nil {
-		l.ownContest()
-		l.acks(g).add(ack)
+		l.ownContest().acks.add(ack)
 	}
 }
 
@@ -156,18 +116,12 @@ func (l *Lock) askTries() *retries {
 	return &l.tries
 }
 
-// ttl is how long the name is taken: by the leases of this process, or by another owner as Redis said last.
+// ttl is how long the name is taken: by this process, or by another owner as Redis said last.
 func (l *Lock) ttl(now Time) time.Duration {
-	at, held := Time(0), false
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == ours {
-			at, held = max(at, g.Deadline), true
-		}
+	if l.lease.phase == ours {
+		return timeLeft(now, l.lease.Deadline)
 	}
-	if !held {
-		at = l.contest.rivals.theirs.ends
-	}
-	return timeLeft(now, at)
+	return timeLeft(now, l.contest.rivals.theirs.ends)
 }
 
 // lastOutcome is the last answer about the name, for a waiter that gives up.
@@ -179,7 +133,7 @@ func (l *Lock) lastOutcome(now Time) Outcome {
 }
 
 // held reports whether callers of this process hold the name.
-func (l *Lock) held() bool { return l.any(func(g *Lease) bool { return g.holds.first != nil }) }
+func (l *Lock) held() bool { return l.lease.holds.first != nil }
 
 // owners are those with living holds of a read-write lock; nil: it is none.
 func (l *Lock) owners() rwOwners {
@@ -190,13 +144,7 @@ func (l *Lock) owners() rwOwners {
 }
 
 // Oldest is when the oldest living hold was granted.
-func (l *Lock) Oldest() Time {
-	oldest := Never
-	for g := l.first(); g != nil; g = l.after(g) {
-		oldest = min(oldest, g.oldest())
-	}
-	return oldest
-}
+func (l *Lock) Oldest() Time { return l.lease.oldest() }
 
 // Waiting is how many callers wait for the name.
 func (l *Lock) Waiting() int { return int(l.contest.queue.n) }

@@ -23,7 +23,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 		switch {
 		case w.Try: // it waits for no pause
 			l.endPauses(now)
-		case q.lasting() == 0 && l.first() == nil: // the sleep was that of earlier waiters; a pause for others goes on
+		case q.lasting() == 0 && l.lease.phase == free: // the sleep was that of earlier waiters; a pause for others goes on
 			l.contest.endSleep(now)
 		}
 		l.ownContest().queue.push(w)
@@ -39,7 +39,7 @@ func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 		case w.Adopts != "":
 			l.contest.rivals.adopting.remove(w)
 		case w.asked:
-			l.growths(l.leaseOf(w.place)).remove(w)
+			l.contest.rivals.growing.remove(w)
 		default:
 			l.contest.queue.remove(w)
 		}
@@ -57,17 +57,17 @@ func (l *Lock) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	case g == nil: // it ended while the event was on its way
 		settle(ack, Outcome{Why: h.why})
 	case g.downgradeDue() && h.write:
-		l.addAck(g, ack)
+		l.addAck(ack)
 	case g.holds.first != nil:
 		settle(ack, Outcome{})
 	default:
 		if s := &l.contest.rivals.stay; ack == InVain && s.by == h && !s.more { // an Owner's other holds may have had least times
 			l.contest.rivals.endStay()
 		}
-		l.addAck(g, ack)
+		l.addAck(ack)
 		l.passOrDrop(now, g, fx)
 		if g.phase != dead { // it was handed on, or will be
-			l.acks(g).settle(Outcome{})
+			l.contest.acks.settle(Outcome{})
 		}
 	}
 	l.advance(now, fx)
@@ -110,7 +110,7 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 		g.extend(h, until)
 		settle(ack, Outcome{})
 	default:
-		l.grow(&Waiter{By: ack, Hold: h, Lease: lease, Since: now}, g)
+		l.ownRivals().growing.push(&Waiter{By: ack, Hold: h, Lease: lease, Since: now})
 	}
 	l.advance(now, fx)
 }
@@ -138,7 +138,7 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 // may be gone.
 func (l *Lock) freed(now Time, n int32) {
 	r, rw := l.ownRivals(), l.contest.rw
-	have := l.any(func(g *Lease) bool { return rw != nil || g.phase == ours })
+	have := l.lease.phase == ours
 	if have {
 		r.noteFound(now, false)
 	} else if (n > 1 || !r.own) && r.turns.listen > 0 {
@@ -157,15 +157,14 @@ func (l *Lock) freed(now Time, n int32) {
 // askAgain makes the waiters ask, because the name may be free. If a question is on its way, its refusal leads to the next one.
 func (l *Lock) askAgain() { l.again = l.contest.queue.head != nil }
 
-// suspect makes Redis be asked whether our leases are there, at that time at the latest.
+// suspect makes Redis be asked whether our lease is there, at that time at the latest.
 func (l *Lock) suspect(at Time) {
-	for g := l.first(); g != nil; g = l.after(g) {
-		g.suspected = l.flight != None
-		g.suspect(at)
-	}
+	g := &l.lease
+	g.suspected = g.phase != free && l.flight != None
+	g.suspect(at)
 }
 
-// Suspect asks Redis at once whether our leases are still there. Until the answer nothing is handed on, and no reader joins
+// Suspect asks Redis at once whether our lease is still there. Until the answer nothing is handed on, and no reader joins
 // (invariant: handoff-only-while-fresh). The answer to a command that is on its way proves nothing:
 //
 //  1. A renewal runs in Redis. Its answer is on its way.
@@ -203,7 +202,7 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 		f.endPauses()
 	}
 	l.askAgain()
-	if l.contest.rw != nil || l.lease.phase == ours {
+	if l.lease.phase == ours {
 		l.suspect(now)
 	}
 	l.advance(now, fx)
@@ -212,10 +211,8 @@ func (l *Lock) LinkUp(now Time, fx *Effects) {
 // endPauses ends the pauses before the next question and before releases.
 func (l *Lock) endPauses(now Time) {
 	l.contest.endPauses(now)
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == dead {
-			g.Next = now
-		}
+	if g := &l.lease; g.phase == dead {
+		g.Next = now
 	}
 }
 
@@ -251,9 +248,7 @@ func (l *Lock) Drain(now Time, fx *Effects) {
 // endWaits answers and removes the callers that chosen picks, wherever they wait: in the queue, for a renewal, or to adopt.
 func (l *Lock) endWaits(out Outcome, chosen func(*Waiter) bool) {
 	l.contest.queue.dismiss(l.cfg, out, chosen)
-	for g := l.first(); g != nil; g = l.after(g) {
-		l.growths(g).dismiss(l.cfg, out, func(w *Waiter) bool { return w.asked && chosen(w) })
-	}
+	l.contest.rivals.growing.dismiss(l.cfg, out, func(w *Waiter) bool { return w.asked && chosen(w) })
 	l.contest.rivals.adopting.dismiss(l.cfg, out, chosen)
 }
 
@@ -265,10 +260,8 @@ func (l *Lock) Close(now Time, fx *Effects) {
 		r.inbox.close()
 		r.keep, r.turns = Never, turns{}
 	}
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.phase == ours {
-			l.lose(now, g, Closed, nil)
-		}
+	if g := &l.lease; g.phase == ours {
+		l.lose(now, g, Closed, nil)
 	}
 	l.advance(now, fx)
 }

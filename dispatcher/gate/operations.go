@@ -216,7 +216,7 @@ var Operations = [Ops]Operation{
 	AcquireFenced: {Name: "acquire fenced", does: acquires, Script: &scripts.AcquireFenced, Head: "notAfter block idle", Keys: "name counter", Args: "owner lease", gives: granted},
 	AcquireRead: {
 		Name: "acquire read", does: acquires, Script: &scripts.AcquireRead, Head: "notAfter publish", Keys: "name line hold",
-		Args: "owner lease placeCode yields", gives: granted,
+		Args: "owner lease placeCode", gives: granted,
 	},
 	AcquireWrite: {Name: "acquire write", does: acquires, Script: &scripts.AcquireWrite, Head: "notAfter", Keys: "name", Args: "writer lease", gives: granted},
 	AcquireWriteInLine: {

@@ -8,10 +8,9 @@ import (
 
 // readWrite is what a read-write lock has and a mutex has not.
 //
-// The readers of this process share a lease: a reader that comes while the lease is joinable costs no command. Later readers ask under a
-// second lease and, when there are two, ask whether the newer one stands. Such a question also counts the other listeners. While this
-// process reads, only writers have a reason to listen, so the readers let them come first: they wait until the reads that run have ended. A
-// writer has a lease alone. It is handed on from writer to writer. Reads of the writer's own Owner live under it; when the last write ends,
+// The readers of this process share a lease: a reader that comes while the lease is fresh costs no command. Later readers ask whether the lease
+// stands. That question also counts the writers in line and the other listeners. While this process reads, only writers have a reason to
+// listen, so the readers let them come first: they wait until the reads that run have ended. A writer has a lease alone. It is handed on from writer to writer. Reads of the writer's own Owner live under it; when the last write ends,
 // a downgrade makes it a lease of readers.
 //
 // Requests of this process are granted in the order of arrival. Readers that follow each other are granted together. A reader that comes
@@ -19,13 +18,8 @@ import (
 type readWrite struct {
 	contest  contest
 	rivals   rivals
-	second   Lease      // besides Lock.lease
-	acks     pendingAck // of the release of second
-	growing  chain      // what waits for a renewal of second
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
-
-	yields int64 // to whom the readers of the question in flight leave the name, see AcquireReadArgs
 }
 
 // WriterSuffix ends the owner field of a writer, as in Redisson.
@@ -47,67 +41,32 @@ func (r *readWrite) reset() {
 	r.contest.reset(&r.rivals)
 }
 
-// first is the older of two leases, one and r.second; nil: both are free.
-func (r *readWrite) first(one *Lease) *Lease {
-	other := &r.second
-	switch {
-	case one.phase == free && other.phase == free:
-		return nil
-	case one.phase == free || other.phase != free && other.ID < one.ID:
-		return other
-	}
-	return one
-}
-
-// after is the other of two leases, if it is not free and younger than g.
-func (r *readWrite) after(g, one *Lease) *Lease {
-	other := &r.second
-	if g == other {
-		other = one
-	}
-	if other.phase == free || other.ID <= g.ID {
-		return nil
-	}
-	return other
-}
-
-// vacant is the free one of two leases that a question can begin; nil: readers have both.
-func (r *readWrite) vacant(one *Lease) *Lease {
-	switch free {
-	case one.phase:
-		return one
-	case r.second.phase:
-		return &r.second
-	}
-	return nil
-}
-
-// askToJoin asks whether the newer of two leases stands, and sets the TTL that the readers at the head of the queue need.
+// askToJoin asks whether the readers' lease stands, and sets the TTL that the readers at the head of the queue need.
 func (l *Lock) askToJoin(now Time, fx *Effects) {
 	g := &l.lease
-	if second := &l.contest.rw.second; second.ID > g.ID {
-		g = second
-	}
 	l.cfg.Stats.Attempts.Inc()
 	l.send(l.ops(false).confirm, g.ID, max(l.contest.queue.longest(), l.keepLease(now, g)), fx)
 }
 
-// confirmedForReaders handles the answer that the lease stands.
+// confirmedForReaders handles the answer that the lease stands. Readers join it unless a writer stands in line or others listen, which may be
+// writers: these get in only when all reads that run have ended. Who listens need not wait, and a hold may last for hours, so the readers make
+// way for a while only. An Owner that reads already makes way for nobody: it would wait for itself.
 func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) {
-	rw := l.contest.rw
-	switch t := &l.contest.rivals.turns; {
-	case rw.yields >= YieldsInLine && t.standing: // no place of ours stands, so nobody tells us
+	t, reenters := &l.contest.rivals.turns, false
+	if w := l.contest.queue.head; w != nil {
+		reenters, _ = l.holdsOf(w.Owner)
+	}
+	if !reenters && (t.standing || t.listen > 0 && (now < t.until || t.over(now, g.ID))) { // no place of ours stands, so nobody tells us
 		l.refused(now, c, g.Deadline-now, fx)
-		l.contest.askAt = min(l.contest.askAt, now+pollWindow)
-		return
-	case rw.yields >= 0 && t.listen > 0:
-		l.refused(now, c, g.Deadline-now, fx)
-		l.pauseForWriters(now)
+		if now >= t.until {
+			t.until, t.began = now+pollWindow, 0
+		}
+		l.contest.askAt = min(l.contest.askAt, t.until)
 		return
 	}
-	rw.askTries = 0
+	l.contest.rw.askTries = 0
 	g.Confirmed = c.Sent
-	l.contest.rivals.turns.begin(now)
+	t.begin(now)
 	l.admit(now, g, c)
 }
 
@@ -125,26 +84,21 @@ func (q *Queue) longest() time.Duration {
 }
 
 // reads reports whether readers of this process have the name.
-func (l *Lock) reads() bool { return l.any(func(g *Lease) bool { return g.phase == ours && !g.write }) }
+func (l *Lock) reads() bool { return l.lease.phase == ours && !l.lease.write }
 
-// joinable reports whether readers may join: for a while after the lease was taken (invariant: handoff-only-while-fresh).
-func (l *Lease) joinable(now Time, cfg *Config) bool {
-	return l.phase == ours && !l.write && l.fresh(now, cfg)
-}
-
-// join grants a reader, which may wait, a lease of readers, without asking Redis. False: none is joinable, or none lasts long enough.
+// join grants a reader, which may wait, the readers' lease, without asking Redis: for a while after a confirmation (invariant:
+// handoff-only-while-fresh). False: Redis must be asked.
 func (l *Lock) join(now Time, w *Waiter) bool {
-	for g := l.first(); g != nil; g = l.after(g) {
-		if g.joinable(now, l.cfg) && g.lasts(now, w) {
-			l.contest.queue.remove(w)
-			w.HandedOn = true
-			if l.grant(now, w, g) {
-				l.cfg.Stats.Handoffs.Inc()
-			}
-			return true
-		}
+	g := &l.lease
+	if !l.reads() || !g.fresh(now, l.cfg) || !g.lasts(now, w) {
+		return false
 	}
-	return false
+	l.contest.queue.remove(w)
+	w.HandedOn = true
+	if l.grant(now, w, g) {
+		l.cfg.Stats.Handoffs.Inc()
+	}
+	return true
 }
 
 // admitJoinable grants the readers at the head of the queue that may join, after the writer before them has gone.
@@ -163,7 +117,7 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		if g.phase != ours {
 			return
 		}
-		l.acks(g).settle(Outcome{})
+		l.contest.acks.settle(Outcome{})
 		if c.Result == UnderReplicated {
 			// Replicas that lack the downgrade let the keys run out when they would have without it.
 			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
@@ -183,32 +137,6 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		l.unreleased(now, g, c)
 		g.warnOverdue(now, c, l.cfg.Stats)
 	}
-}
-
-// yields says to whom a reader leaves a name that others read. An Owner that reads already would wait for itself. Only readers beside others of
-// this process let other listeners come first: if none are known, or at the end of a turn.
-func (l *Lock) yields(now Time, w *Waiter) int64 {
-	r := l.contest.rivals
-	switch in, _ := l.holdsOf(w.Owner); {
-	case w.Owner != 0 && in:
-		return YieldsToNobody
-	case l.first() == nil || r.turns.listen > 0 && now >= r.turns.until && !r.turns.over(now, l.lease.ID):
-		return YieldsInLine
-	}
-	return r.ownSubscriptions()
-}
-
-// pauseForWriters bounds the time that readers wait for other listeners while this process reads: these may be writers, or listen without
-// waiting, and a hold may last for hours. A writer gets in only when all reads that run have ended.
-func (l *Lock) pauseForWriters(now Time) {
-	t := &l.contest.rivals.turns
-	if l.contest.queue.head == nil || !l.reads() {
-		return
-	}
-	if now >= t.until {
-		t.until, t.began = now+pollWindow, 0
-	}
-	l.contest.askAt = min(l.contest.askAt, t.until)
 }
 
 // ownerHolds counts the living holds of one Owner.

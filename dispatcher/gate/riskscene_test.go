@@ -122,17 +122,6 @@ func TestRiskScenes(t *testing.T) {
 			lost                             -> a at risk: doubtful
 			after 20ms                       -> renew 1 1s
 			answer 1                         -> a is renewed`},
-		{"readers under two tenures", RWKind, `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 200ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.19s
-			after 400ms                      -> (133ms) renew read 1 1s
-			lost                             -> a at risk: doubtful; renew read 2 1s
-			lost
-			after 20ms                       -> renew read 1 1s
-			answer 1                         -> a is renewed`},
 		{"permits whose renewals get no answer", PermitKind, `
 			a locks n 2                      -> permit take 1 2x1x1000,
 			answer 1                         -> a: granted until 990ms

@@ -15,13 +15,13 @@ const orphanOfAWriterReads = `
 			b unlocks                        -> downgrade 2 3s`
 
 // A and B read, each under a tenure of its own.
-const readersOfTwoLeases = `
+const laterReaderInLine = `
 			codes
 			a locks                          -> acquire read 1 3s
 			answer 1                         -> a: granted until 2.97s
 			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer 1                         -> b: granted until 2.98s`
+			b locks                          -> confirm read 1 3s
+			answer 0                         -> b: granted until 2.98s`
 
 // B wants to write. It has been refused and stands in line.
 const writerClaimed = `
@@ -37,17 +37,6 @@ const readerClaimed = `
 			b locks                          -> acquire read 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed                       -> acquire read 2 3s n 1002
-			answer joins 2s                  -> `
-
-// A reads. B wants to read, too, and stands in line behind a writer of another engine.
-const readersClaimed = `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
 			answer joins 2s                  -> `
 
 // A writer that is given the lock.
@@ -141,77 +130,40 @@ func TestRWLineScenes(t *testing.T) {
 			message                          -> acquire read 2 3s n 1002
 			answer stands 2s
 			after 1500ms                     -> (1s) unsubscribe redisson_rwlock:{stock}`,
-		"readers beside others of this process stand in line behind a writer": readersClaimed + `
-			after 200ms
-			told 0                           -> acquire read 3 3s n 1003
-			answer stands 2s
-			told 0                           -> acquire read 3 3s n 1003
-			answer 1                         -> b: granted until 3.18s
-			after 20ms
-			c locks                          -> confirm read 3 3s`,
-		"their place is given up while others of this process read": readersClaimed + `
-			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read from line 3 n 1003
-			answer not-mine
-			a unlocks                        -> release read 1`,
-		"a writer behind them gets a place of its own when these have ended": readersClaimed + `
-			c locks write
-			b waits-no-longer                -> b: gave up, last taken for 2.96s; release read from line 3 n 1003
-			answer not-mine
-			told 0
-			a unlocks                        -> release read 1
-			answer given 0                   -> a ok: granted; acquire write in line 4 3s n 1004
-			answer joins 2s
-			given 4                          -> c: granted until 2.98s`,
 		"an Owner that reads passes those in line": `
 			codes
 			a locks owner 7                  -> acquire read 1 3s
 			answer 1                         -> a: granted until 2.97s
 			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
-			answer joins 2s
+			b locks                          -> confirm read 1 3s
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> confirm read 1 3s
+			answer waiting 0 1
 			c locks owner 7 lease 5s
-			told 0                           -> acquire read 3 5s yields to nobody n 1003
-			answer 1                         -> c: granted until 2.98s; b: granted until 2.98s`,
-		"readers that have left the lock to listeners in vain leave it to those in line": `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
+			told 0                           -> confirm read 1 5s
+			answer 0                         -> c: granted until 2.98s; b: granted until 2.98s`,
+		"a confirmation that finds a writer in line": laterReaderInLine + `
 			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 3s yields to others than 0 n 1003
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 4 3s yields to others than 1 n 1004
-			answer held 2s
-			after 140ms                      -> acquire read 5 3s n 1005
-			answer joins 2s
-			after 500ms
-			told 0                           -> acquire read 5 3s n 1005
-			answer 1                         -> b: granted until 3.62s`,
-		"a confirmation that finds a writer in line, while this process has two leases": readersOfTwoLeases + `
-			after 10ms
-			c locks                          -> confirm read 2 3s
+			c locks                          -> confirm read 1 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 2 3s
+			subscribed                       -> confirm read 1 3s
 			answer waiting 0 1
 			after 139ms
-			after 1ms                        -> confirm read 2 3s
+			after 1ms                        -> confirm read 1 3s
 			answer waiting 0 1
-			d locks try                      -> confirm read 2 3s
+			d locks try                      -> confirm read 1 3s
 			answer waiting 0 1               -> d: taken for 2.97s
-			after 140ms                      -> confirm read 2 3s
+			after 140ms                      -> confirm read 1 3s
 			answer 0                         -> c: granted until 3.27s`,
-		"a confirmation that finds a writer in line, after a pause for others in vain": readersOfTwoLeases + `
+		"a confirmation that finds a writer in line, after a pause for others in vain": laterReaderInLine + `
 			after 10ms
-			c locks                          -> confirm read 2 3s
+			c locks                          -> confirm read 1 3s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 2 3s
+			subscribed                       -> confirm read 1 3s
 			answer 2
-			after 140ms                      -> confirm read 2 3s
+			after 140ms                      -> confirm read 1 3s
 			answer waiting 1 1
-			after 140ms                      -> confirm read 2 3s
+			after 140ms                      -> confirm read 1 3s
 			answer 1                         -> c: granted until 3.27s`,
 		"a message after a downgrade that nobody heard is another's": `
 			codes
@@ -225,29 +177,17 @@ func TestRWLineScenes(t *testing.T) {
 			a unlocks                        -> downgrade 2 3s
 			answer 0                         -> a ok: granted
 			message                          -> renew read 2 3s`,
-		"a confirmation that finds a writer in line, and an Owner that reads": `
-			codes
-			a locks owner 7                  -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
+		"readers that end leave the lock to the writer in line, and wait behind it": laterReaderInLine + `
 			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer 1                         -> b: granted until 2.98s
-			after 10ms
-			c locks owner 7 lease 5s         -> confirm read 2 5s
-			answer waiting 0 1               -> c: granted until 2.99s`,
-		"readers of two leases that end leave the lock to the writer in line": readersOfTwoLeases + `
-			after 10ms
-			c locks                          -> confirm read 2 3s
+			c locks                          -> confirm read 1 3s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 2 3s
+			subscribed                       -> confirm read 1 3s
 			answer waiting 0 1
-			a unlocks                        -> release read 1
-			answer 0                         -> a ok: granted; acquire read 3 3s yields to others than 0 n 1003
-			answer joins 2s
-			b unlocks                        -> release read 2
-			answer given 0                   -> b ok: granted; acquire read 3 3s n 1003
+			a unlocks                        -> a ok: granted
+			b unlocks                        -> release read 1
+			answer given 0                   -> b ok: granted; acquire read 2 3s n 1002
 			answer stands 2s
-			told 0                           -> acquire read 3 3s n 1003
+			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> c: granted until 2.99s`,
 		"a reader at the head gives up, and a writer follows": readerClaimed + `
 			c locks write
@@ -310,21 +250,12 @@ func TestRWLineScenes(t *testing.T) {
 			a locks                          -> acquire read 1 3s
 			answer 1                         -> a: granted until 2.97s
 			after 10ms
-			b locks                          -> acquire read 2 3s yields to others than 0
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
+			b locks                          -> confirm read 1 3s
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
 			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 3 3s yields to others than 1
-			answer held 2s
-			after 140ms                      -> acquire read 4 3s`,
-		"a drained engine leaves the line: readers, while others read on": readersClaimed + `
-			drain                            -> b: closed; release read from line 3 n 1003
-			answer not-mine
-			a extends 5s                     -> renew read 1 5s`,
-		"a closed engine leaves the line: readers beside others": readersClaimed + `
-			close                            -> b: closed; a ends: closed; release read 1
-			answer 0                         -> release read from line 3 n 1003
-			answer not-mine
-			idle                             -> true`,
+			subscribed                       -> confirm read 1 3s
+			answer 2
+			after 140ms                      -> confirm read 1 3s`,
 		"an owner that is freed by force while it stands in line: a writer": writerClaimed + `
 			force u:2:write 2                -> release write from line 2 u:2:write n 1002
 			given 2
@@ -407,15 +338,6 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"a message while others read is for an orphan, too": readersClaimed + `
-			told 0                           -> acquire read 3 3s yields to others than 0 n 1003
-			lost
-			after 20ms                       -> (18ms) acquire read 3 3s yields to others than 0 n 1003
-			answer 1                         -> b: granted until 2.998s
-			b unlocks                        -> release read from line 3 n 1003
-			answer 0                         -> b ok: granted
-			told 0                           -> release read from line 3 n 1003
-			answer not-mine`,
 		"a writer that gave up before the answer, and a reader that follows": `
 			codes
 			b locks write                    -> acquire write 1 3s

@@ -3,12 +3,12 @@ package gate
 import "testing"
 
 // A and B read, each under a tenure of its own.
-const readersOfTwoTenures = `
+const laterReader = `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1s`
+			b locks                          -> confirm read 1 1s
+			answer 0                         -> b: granted until 1s`
 
 // A writes, and B of the same Owner reads.
 const writerReads = `
@@ -35,36 +35,39 @@ func TestRWScenes(t *testing.T) {
 			after 5ms
 			b locks                          -> b: granted until 990ms, handed on
 			after 1ms
-			c locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> c: granted until 1s
+			c locks                          -> confirm read 1 1s
+			answer 0                         -> c: granted until 1s
 			d locks                          -> d: granted until 1s, handed on
 			after 10ms
-			e locks                          -> confirm read 2 1s
+			e locks                          -> confirm read 1 1s
 			answer 0                         -> e: granted until 1.01s
 			f locks                          -> f: granted until 1.01s, handed on`,
-		"a reader beside readers lets writers of others come first": `
+		"a reader beside readers lets writers of others come first, again and again": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s yields to others than 0 n 1
-			answer held 984ms                -> subscribe redisson_rwlock:{stock}
-			after 140ms                      -> acquire read 4 1s n 1
+			b locks                          -> confirm read 1 1s
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed                       -> confirm read 1 1s
+			answer 1
+			after 140ms                      -> confirm read 1 1s
 			answer 1                         -> b: granted until 1.14s
 			after 30ms
-			c locks                          -> confirm read 4 1s
-			answer 2                         -> c: granted until 1.17s
-			after 200ms                      -> (153ms) renew read 1 1s`,
+			c locks                          -> confirm read 1 1s
+			answer 1                         -> c: granted until 1.17s
+			after 200ms
+			d locks                          -> confirm read 1 1s
+			answer 1
+			after 140ms                      -> confirm read 1 1s`,
 		"a try beside readers asks, and is told": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks try                      -> acquire read 2 1s yields to others than 0
-			answer held 985ms                -> b: taken for 985ms
-			c locks try write                -> c: taken for 980ms
+			b locks try                      -> confirm read 1 1s
+			answer 1                         -> b: taken for 990ms
+			c locks try write                -> c: taken for 990ms
 			d locks write
-			e locks try                      -> e: taken for 980ms
+			e locks try                      -> e: taken for 990ms
 			f locks`,
 		"a try while somebody writes is told at once": `
 			a locks write                    -> acquire write 1 1s
@@ -165,8 +168,8 @@ func TestRWScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			after 10ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered
-			c locks owner 7 lease 3s         -> acquire read 2 3s yields to nobody
-			answer 1                         -> c: granted until 1s`,
+			c locks owner 7 lease 3s         -> confirm read 1 3s
+			answer 0                         -> c: granted until 1s`,
 		"a re-entry of a writer that needs more": `
 			a locks write owner 7 lease 500ms -> acquire write 1 500ms
 			answer 1                         -> a: granted until 495ms
@@ -195,12 +198,12 @@ func TestRWScenes(t *testing.T) {
 			a unlocks                        -> downgrade 1 1s
 			alone 0                          -> a ok: granted
 			b until                          -> 990ms
-			c locks                          -> acquire read 2 1s yields to others than 0
+			c locks                          -> confirm read 1 1s
 			after 20ms
-			alone 1                          -> renew read 1 1s
-			after 40ms
-			answer 1                         -> release read 2
-			b until                          -> 1.11s`,
+			alone 1
+			after 40ms                       -> (17ms) confirm read 1 1s
+			answer 0                         -> c: granted until 1.127s
+			b until                          -> 1.127s`,
 		"a downgrade of what is gone needs no replicas": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			alone not-mine                   -> b ends: lost; a ok: lost
@@ -253,27 +256,17 @@ func TestRWScenes(t *testing.T) {
 			answer 0                         -> force ok: granted; acquire write 2 2s
 			answer 1                         -> b: granted until 1.98s; renew write 2 2.002s
 			answer 1                         -> c: granted until 1.982s, re-entered`,
-		"one of two tenures is gone": readersOfTwoTenures + `
-			after 330ms                      -> (323ms) renew read 1 1s
-			answer not-mine                  -> a ends: lost
-			after 10ms                       -> (3ms) renew read 2 1s
-			answer 1
-			c locks write
-			b unlocks                        -> release read 2
-			answer 0                         -> b ok: granted; acquire write 3 1s
-			idle                             -> false`,
 		"a suspicion": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 5ms
 			suspect                          -> renew read 1 1s
 			b locks
-			answer 1                         -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 995ms
+			answer 1                         -> confirm read 1 1s
+			answer 0                         -> b: granted until 995ms
 			c locks                          -> c: granted until 995ms, handed on
 			link-up                          -> renew read 1 1s
-			answer not-mine                  -> a ends: lost; c ends: lost; renew read 2 1s
-			answer 1`,
+			answer not-mine                  -> a ends: lost; b ends: lost; c ends: lost`,
 		"messages": `
 			a locks                          -> acquire read 1 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -282,6 +275,8 @@ func TestRWScenes(t *testing.T) {
 			subscribed                       -> acquire read 2 1s n 1
 			answer leads 1s
 			message                          -> acquire read 2 1s n 1
+			answer leads 1s
+			redisson                         -> acquire read 2 1s n 1
 			answer 1                         -> a: granted until 990ms
 			message                          -> renew read 2 1s
 			answer 1
@@ -342,17 +337,17 @@ func TestRWScenes(t *testing.T) {
 			after 160ms                      -> (126ms) acquire read 5 1s
 			answer 1                         -> a: granted until 1.256s
 			after 10ms
-			b locks                          -> acquire read 6 1s yields to others than 0
+			b locks                          -> confirm read 5 1s
 			again LOADING
-			after 20ms                       -> (17ms) acquire read 7 1s yields to others than 0
-			answer 1                         -> b: granted until 1.317s
+			after 20ms                       -> (18ms) confirm read 5 1s
+			answer 0                         -> b: granted until 1.318s
 			after 10ms
-			c locks                          -> confirm read 7 1s
+			c locks                          -> confirm read 5 1s
 			lost
-			after 20ms                       -> (16ms) confirm read 7 1s
+			after 20ms                       -> (18ms) confirm read 5 1s
 			alone 0
-			after 40ms                       -> (39ms) renew read 7 1s
-			answer fault 1                   -> confirm read 7 1s
+			after 40ms                       -> (32ms) renew read 5 1s
+			answer fault 1                   -> confirm read 5 1s
 			after 80ms
 			answer 0                         -> c: granted until 1.39s`,
 		"what a caller that gives up hears": `
@@ -419,10 +414,9 @@ func TestRWScenes(t *testing.T) {
 			a unlocks                        -> release write 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"a closed engine": readersOfTwoTenures + `
+		"a closed engine": laterReader + `
 			c locks write
 			close                            -> c: closed; a ends: closed; b ends: closed; release read 1
-			answer 0                         -> release read 2
 			answer 0
 			idle                             -> true`,
 		"a closed engine whose question is on its way": `
@@ -488,14 +482,14 @@ func TestRWScenes(t *testing.T) {
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks                          -> acquire read 2 1s yields to others than 0
+			b locks                          -> confirm read 1 1s
 			again LOADING
 			b goes                           -> b: is not there
 			c locks
-			after 20ms                       -> (17ms) acquire read 3 1s yields to others than 0
+			after 20ms                       -> (17ms) confirm read 1 1s
 			again LOADING
-			d locks try                      -> acquire read 4 1s yields to others than 0
-			answer 1                         -> c: granted until 1.02s; d: granted until 1.02s`,
+			d locks try                      -> confirm read 1 1s
+			answer 0                         -> c: granted until 1.02s; d: granted until 1.02s`,
 		"a try is told what was heard of others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 700ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -574,34 +568,33 @@ func TestRWScenes(t *testing.T) {
 			not-sent
 			after 3s                         -> (1s) release read 1
 			idle                             -> false`,
-		"the key of readers stands for as long as a confirmation may have made it": readersOfTwoTenures + `
+		"the key of readers stands for as long as a confirmation may have made it": laterReader + `
 			after 10ms
-			c locks                          -> confirm read 2 1s
-			a unlocks
+			c locks                          -> confirm read 1 1s
+			a unlocks                        -> a ok: granted
 			b unlocks
 			stall 1200ms
-			answer 0                         -> a ok: doubtful; b ok: doubtful; release read 2
+			answer 0                         -> b ok: doubtful; release read 1
 			not-sent
 			after 900ms
 			c goes                           -> c: is not there
-			after 3s                         -> (100ms) release read 2
+			after 3s                         -> (100ms) release read 1
 			idle                             -> false`,
-		"a try whose confirmation got no answer": readersOfTwoTenures + `
+		"a try whose confirmation got no answer": laterReader + `
 			after 10ms
-			c locks try                      -> confirm read 2 1s
-			a unlocks
+			c locks try                      -> confirm read 1 1s
+			a unlocks                        -> a ok: granted
 			b unlocks
 			lost                             -> release read 1
-			answer 0                         -> a ok: granted; release read 2
-			answer 0                         -> b ok: granted; acquire read 3 1s
+			answer 0                         -> b ok: granted; acquire read 2 1s
 			idle                             -> false`,
-		"a confirmation beside others who listen": readersOfTwoTenures + `
+		"a confirmation beside others who listen": laterReader + `
 			after 10ms
-			c locks                          -> confirm read 2 1s
+			c locks                          -> confirm read 1 1s
 			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 2 1s
+			subscribed                       -> confirm read 1 1s
 			answer 2
-			after 140ms                      -> confirm read 2 1s
+			after 140ms                      -> confirm read 1 1s
 			answer 2                         -> c: granted until 1.15s
 			handoffs                         -> 0`,
 		"what time has ended ends before a caller comes": `
@@ -724,16 +717,16 @@ func TestRWScenes(t *testing.T) {
 			d locks write
 			b unlocks                        -> c: is not there; d: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
-		"a confirmation that came begins pauses anew": readersOfTwoTenures + `
+		"a confirmation that came begins pauses anew": laterReader + `
 			after 10ms
-			c locks                          -> confirm read 2 1s
+			c locks                          -> confirm read 1 1s
 			again LOADING
-			after 20ms                       -> (17ms) confirm read 2 1s
+			after 20ms                       -> (17ms) confirm read 1 1s
 			answer 0                         -> c: granted until 1.027s
 			after 10ms
-			d locks                          -> confirm read 2 1s
+			d locks                          -> confirm read 1 1s
 			again LOADING
-			after 20ms                       -> (17ms) confirm read 2 1s
+			after 20ms                       -> (17ms) confirm read 1 1s
 			answer 0                         -> d: granted until 1.057s`,
 		"a machine is woken when something is due, and not earlier": `
 			a locks owner 7                  -> acquire read 1 1s
@@ -771,8 +764,8 @@ func TestRWScenes(t *testing.T) {
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks lease 995ms              -> b: granted until 985ms, handed on
-			c locks lease 1001ms             -> acquire read 2 1.001s yields to others than 0
-			answer 1                         -> c: granted until 990ms`,
+			c locks lease 1001ms             -> confirm read 1 1.001s
+			answer 0                         -> c: granted until 990ms`,
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire read 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -828,11 +821,11 @@ func TestRWScenes(t *testing.T) {
 			c locks                          -> acquire read 3 1s
 			answer 1                         -> c: granted until 1s
 			after 10ms
-			d locks                          -> acquire read 4 1s yields to others than 0
-			answer 1                         -> d: granted until 1.01s
+			d locks                          -> confirm read 3 1s
+			answer 0                         -> d: granted until 1.01s
 			after 10ms
-			e locks                          -> confirm read 4 1s
-			answer not-mine                  -> d ends: lost; acquire read 5 1s yields to others than 0
+			e locks                          -> confirm read 3 1s
+			answer not-mine                  -> c ends: lost; d ends: lost; acquire read 4 1s
 			answer 1                         -> e: granted until 1.02s`,
 		"a watched reader is renewed although others have leases of their own": `
 			a locks lease 1500ms             -> acquire read 1 1.5s
@@ -896,16 +889,16 @@ func TestRWScenes(t *testing.T) {
 			a locks owner 8                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 10ms
-			b locks owner 7                  -> acquire read 2 1s yields to others than 0
-			answer held 985ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
+			b locks owner 7                  -> confirm read 1 1s
+			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
 			c locks owner 8 lease 3s
-			subscribed                       -> acquire read 3 3s yields to nobody n 1`,
+			subscribed                       -> confirm read 1 3s`,
 		"an Owner that reads comes before who waits": `
 			a locks owner 7                  -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			after 10ms
-			c locks owner 7 lease 3s         -> acquire read 2 3s yields to nobody
+			c locks owner 7 lease 3s         -> confirm read 1 3s
 			waiting                          -> 2
 			answer 1                         -> c: granted until 1s
 			waiting                          -> 1
@@ -915,29 +908,29 @@ func TestRWScenes(t *testing.T) {
 			a locks lease 3s                 -> acquire read 1 3s
 			answer 1                         -> a: granted until 990ms
 			b locks lease 500ms              -> b: granted until 495ms, handed on
-			c locks lease 5s                 -> acquire read 2 5s yields to others than 0
+			c locks lease 5s                 -> confirm read 1 5s
 			a until                          -> 990ms
-			answer 1                         -> c: granted until 990ms
+			answer 0                         -> c: granted until 990ms
 			c until                          -> 990ms
 			after 333ms
-			c extends 6s                     -> renew read 2 6s
+			c extends 6s                     -> renew read 1 6s
 			a extends 1s                     -> a ok: granted until 990ms
 			answer 1                         -> c ok: granted until 1.323s
 			c until                          -> 1.323s
-			a until                          -> 990ms`,
+			a until                          -> 1.323s`,
 		"the lease of those who read with leases of their own is the longest": `
 			a locks lease 100ms              -> acquire read 1 100ms
 			b locks lease 300ms
 			c locks lease 200ms
 			d locks write
 			e locks lease 5s
-			answer 1                         -> a: granted until 95ms; acquire read 2 300ms yields to others than 0
+			answer 1                         -> a: granted until 95ms; confirm read 1 300ms
 			after 1s                         -> (95ms) a ends: lost`,
 		"watched readers join a tenure that was not": `
 			a locks lease 1500ms             -> acquire read 1 1.5s
 			b locks
 			c locks lease 2s
-			answer 1                         -> a: granted until 990ms; b: granted until 990ms; acquire read 2 2s yields to others than 0
+			answer 1                         -> a: granted until 990ms; b: granted until 990ms; confirm read 1 2s
 			after 1s                         -> (990ms) a ends: lost; b ends: lost`,
 		"a lock that changes hands fast among writers is confirmed ahead of time": `
 			a locks write                    -> acquire write 1 1s

@@ -7,34 +7,19 @@ const readersOfTwoTurns = `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
 			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s`
+			b locks                          -> confirm read 1 1s
+			answer 0                         -> b: granted until 1.01s`
 
-// What two tenures of readers, or several holds of one tenure, are to each other.
+// What several holds of one tenure are to each other.
 // invariant: readers-share-one-tenure, hold-within-tenure
 func TestRWTogetherScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
-		"the machine is woken for the tenure that ends first": `
-			a locks lease 300ms              -> acquire read 1 300ms
-			answer 1                         -> a: granted until 295ms
-			after 20ms
-			b locks lease 900ms              -> acquire read 2 900ms yields to others than 0
-			answer 1                         -> b: granted until 911ms
-			alarm                            -> 275ms
-			oldest                           -> 0s
-			a unlocks                        -> release read 1
-			b unlocks
-			alarm                            -> 275ms`,
-		"a writer hears when the last of two tenures ends": readersOfTwoTurns + `
-			after 320ms                      -> (313ms) renew read 1 1s
-			answer 1
-			c locks write try                -> c: taken for 983ms`,
 		"readers join by a confirmation for as long as they need": readersOfTwoTurns + `
 			after 20ms
-			c locks lease 300ms              -> confirm read 2 1s
+			c locks lease 300ms              -> confirm read 1 1s
 			answer 0                         -> c: granted until 335ms
 			after 20ms
-			d locks lease 3s                 -> confirm read 2 3s`,
+			d locks lease 3s                 -> confirm read 1 3s`,
 		"an extension counts from when it was asked for, whoever else's is on its way": `
 			a locks lease 1s                 -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -57,9 +42,9 @@ func TestRWTogetherScenes(t *testing.T) {
 		"an Owner with a hold that has run out is like any other": `
 			a locks owner 7 lease 200ms      -> acquire read 1 200ms
 			answer 1                         -> a: granted until 195ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 990ms
-			after 200ms                      -> (195ms) a ends: lost; release read 1
+			b locks                          -> confirm read 1 1s
+			answer 0                         -> b: granted until 990ms
+			after 200ms                      -> (195ms) a ends: lost
 			c locks write owner 7`,
 		"an Owner that has given its hold back is like any other": `
 			a locks write owner 7            -> acquire write 1 1s
@@ -74,10 +59,6 @@ func TestRWTogetherScenes(t *testing.T) {
 			d locks                          -> d: granted until 992ms, handed on
 			c unlocks                        -> c ok: granted
 			e locks write owner 7`,
-		"a re-entry passes over a tenure that is being released": readersOfTwoTurns + `
-			c locks owner 7                  -> c: granted until 1.01s, handed on
-			a unlocks                        -> release read 1
-			d locks owner 7                  -> d: granted until 1.01s, re-entered`,
 		"a watched reader asks for its own lease": `
 			a locks                          -> acquire read 1 1s
 			b locks lease 5s`,
@@ -112,27 +93,8 @@ func TestRWTogetherScenes(t *testing.T) {
 			after 2s
 			a listens                        -> count waiters 0
 			alarm                            -> 7.9s`,
-		"what others hold is counted from the answer": readersOfTwoTurns + `
-			c locks write
-			b unlocks                        -> release read 2
-			after 10ms
-			answer 0                         -> b ok: granted
-			a unlocks                        -> release read 1
-			answer 0                         -> a ok: granted; acquire write 3 1s
-			alarm                            -> none`,
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire read 1 1s
 			a waits-no-longer                -> a: gave up, last down`,
 	})
-}
-
-func TestTheOldestOfTwoTenures(t *testing.T) {
-	for _, since := range [][2]uint32{{1, 5}, {5, 1}} {
-		r := NewEntry("stock:7", RWKind, &Config{Stats: &Stats{}}).Machine.(*Lock)
-		r.lease = Lease{phase: ours, holds: holds{first: &Hold{since: since[0]}}}
-		r.contest.rw.second = Lease{phase: ours, Tenure: Tenure{ID: 1}, holds: holds{first: &Hold{since: since[1]}}}
-		if got := r.Oldest(); got != sinceUnit {
-			t.Errorf("granted at %v: the oldest at %v, want %v", since, got, sinceUnit)
-		}
-	}
 }

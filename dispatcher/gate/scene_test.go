@@ -245,14 +245,10 @@ func sentAs(c *Command) string {
 	if c.Op == Take || c.Op == PermitTake {
 		next = oneIf(c.Args.Take().Resent)
 	}
-	switch args := c.Args.AcquireRead(); {
-	case c.Op == AcquireRead && args.Yields >= 0:
-		text += fmt.Sprintf(" yields to others than %d", args.Yields)
-	case c.Op == AcquireRead && args.Yields == YieldsToNobody:
-		text += " yields to nobody"
+	switch {
 	case c.Op == ReleaseSimple || c.Op == ReleaseSimpleFromLine:
 		text += " turn " + rounded(c.Args.Release().Turn)
-	case c.Op != AcquireRead && next != 0:
+	case next != 0:
 		text += fmt.Sprintf(" next %d", next)
 	}
 	if n != 0 {

@@ -47,7 +47,7 @@ type turns struct {
 	standing  bool          // engines stood in line, as the last confirmation of this turn said
 	freedAt   Time          // when this process last released the name
 	ends      Time          // when the pause ends in which the name is left to others; 0: there is none
-	until     Time          // until then readers beside others of this process leave the name to listeners
+	until     Time          // until then readers beside others of this process leave the name to others
 	othersEnd Time          // when the turn of others that listen ends, in which they hand the name on among themselves
 	peekAt    Time          // when the next look may leave
 	met       Time          // when others were last met; 0: never
@@ -153,7 +153,7 @@ func (r *rivals) leave(now Time, pause time.Duration) {
 // competed here before, only listeners are known.
 func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	polls := l.traits().polls
-	if l.reads() || l.contest.rivals == &noRivals && (polls || listeners <= 0) {
+	if l.contest.rivals == &noRivals && (polls || listeners <= 0) {
 		return
 	}
 	r := l.ownRivals()

@@ -243,8 +243,8 @@ func TestWantedScenes(t *testing.T) {
 			a listens                        -> count waiters 0
 			answer 0
 			after 20ms
-			b locks                          -> acquire read 2 1s yields to others than 0
-			answer 1                         -> b: granted until 1.01s
+			b locks                          -> confirm read 1 1s
+			answer 0                         -> b: granted until 1.01s
 			w locks write                    -> a: is wanted`,
 		"a reader of this process behind a writer": `
 			a locks write                    -> acquire write 1 1s

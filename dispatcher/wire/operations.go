@@ -62,7 +62,6 @@ var words = map[string]word{
 	"number":       func(w *Writer, c *gate.Command) { w.number(int64(c.ID)) },
 	"placeCode":    func(w *Writer, c *gate.Command) { w.code(c.Args.Place().Code) },
 	"leftCode":     func(w *Writer, c *gate.Command) { w.code(c.Args.Release().Code) },
-	"yields":       func(w *Writer, c *gate.Command) { w.number(c.Args.AcquireRead().Yields) },
 	"turn":         func(w *Writer, c *gate.Command) { w.number(c.Args.Release().Turn.Milliseconds()) },
 	"successor":    func(w *Writer, c *gate.Command) { w.number(int64(c.Args.FairRelease().Successor)) },
 	"leaving":      func(w *Writer, c *gate.Command) { w.number(c.Args.FairLeave().N) },

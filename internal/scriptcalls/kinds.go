@@ -167,7 +167,7 @@ func (c *Caller) readWrite(names []string) {
 	case "acquire_read":
 		c.until().how().each(names, func(name string) {
 			owner := c.Owner()
-			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.One("", "1", "77"), c.One("-2", "-1", "0", "1", "2"))
+			c.key(name, line(name), scripts.HoldKey(name, owner)).arg(owner).lease().arg(c.One("", "1", "77"))
 		})
 	case "acquire_write":
 		c.until().each(names, func(name string) { c.key(name).arg(c.Owner() + ":write").lease() })

@@ -28,6 +28,7 @@ var SmallWorlds = slices.Concat(
 	worlds("fair", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock, TryFixed}, Break),
 	patient(5, worlds("fair, long under way", gate.FairKind, 1, []Call{Lock, Lock}, []Call{Lock}, Break)),
 	worlds("read-write", gate.RWKind, 1, []Call{Read, Write}, []Call{Read, Write}, Break),
+	worlds("two readers of one engine", gate.RWKind, 1, []Call{Read, Read}, []Call{Write}, Break),
 	worlds("read-write owners", gate.RWKind, 1, []Call{WriteOwned, ReadOwned}, []Call{Read, TryWrite}, Break),
 	counted(1, worlds("permits", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire, TryAcquire}, Break)),
 	counted(2, worlds("permits released", gate.PermitKind, 1, []Call{Acquire, Release}, []Call{Acquire, Release}, Break)),

@@ -32,7 +32,7 @@ var bugs = []Bug{
 		{"scripts/counting.lua", "	if last == number then return tonumber(answer) end\n", "	if last == number then return nil end\n"},
 	}},
 	{"a reader let in beside the writer", []edit{
-		{"scripts/acquire_rw.lua", "channelof(lock), not reads or found[1] == 'write'", "channelof(lock), not reads"},
+		{"scripts/acquire_rw.lua", "if not reads or found[1] == 'write' or line", "if not reads or line"},
 	}},
 	{"a writer that is given the lock as a reader would be", []edit{
 		{"scripts/line.lua", "'mode', 'write', owner, '1')", "'mode', 'read', owner, '1')"},
@@ -216,7 +216,7 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.first() != nil", "	if l.first() != nil"},
+		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.lease.phase != free", "	if l.lease.phase != free"},
 		{"dispatcher/gate/claim.go", "	g.Next = now + 50*time.Millisecond", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + 50*time.Millisecond"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
