@@ -54,6 +54,12 @@ func loopOf(wakeAt func(wheel.Tick)) *loop {
 
 // turn runs a loop whose one node is down.
 func (l *loop) turn(t *testing.T) {
+	l.withoutNode()
+	t.Cleanup(l.start().Close)
+}
+
+// withoutNode has a loop that does not run be ready for turns, with one node that is down.
+func (l *loop) withoutNode() {
 	n := &node{nodes: &l.nodes, cancel: func() {}, link: link{state: linkDown, probeAt: gate.Never}}
 	n.out.commands = &l.gates.fx.Commands
 	l.nodes.all = []*node{n}
@@ -61,7 +67,6 @@ func (l *loop) turn(t *testing.T) {
 	if l.deadlines.timer.timer == nil {
 		l.deadlines.timer.start(l.mail.wakeUp)
 	}
-	t.Cleanup(l.start().Close)
 }
 
 // dozer is a machine that is to be woken at some times, one after the other.

@@ -1,13 +1,16 @@
 package dispatcher
 
 import (
+	"sync"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/wheel/stall"
 )
 
-// loop is the goroutine of a dispatcher with what it owns: no other goroutine touches it, but for what says so.
+// loop is the goroutine of a dispatcher with what it owns: only who takes a turn touches it, but for what says so.
 type loop struct {
 	cfg  Config
 	mail *mailbox      // any goroutine puts; only the loop takes
@@ -21,6 +24,9 @@ type loop struct {
 	routes    routes
 	nodes     nodes
 
+	turns     sync.Mutex // of the goroutine that takes a turn: it guards all that the loop owns
+	direct    direct
+	delivered *batch // by the turn before
 	turnYield turnYield
 	closing   bool
 	closeBy   gate.Time
@@ -29,7 +35,9 @@ type loop struct {
 
 // newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
-	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{})}
+	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch)}
+	l.mail.turn = l.turnNow
+	l.direct.on.Store(true)
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
 	l.clock = turnClock{Clock: cfg.Clock}
 	l.deadlines = deadlines{gates: &l.gates, clock: &l.clock, acks: &l.acks, lookAt: gate.Never, nearAt: gate.Never}
@@ -39,38 +47,90 @@ func newLoop(cfg Config) *loop {
 	return l
 }
 
-// run takes turns until everything has ended. It returns only when every request it accepted has its answer.
+// run takes the turns that nobody else takes, until everything has ended. It returns only when every request that was accepted has its answer.
 func (l *loop) run() {
 	defer close(l.done)
-	mail := new(batch)
-	for range l.mail.wake { // by an event, the waker, or the loop's own timer
+	for ended := false; !ended; {
+		<-l.mail.wake // by an event, the waker, or the loop's own timer
+		l.turns.Lock()
 		stall.At("dispatcher: woken", l.cfg.Gate.UUID)
-		now := l.clock.beginTurn()
-		stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
-		if l.turnYield.yield(now, l.deadlines.nearAt) {
+		ended = l.takeTurn(true)
+		l.turns.Unlock()
+	}
+}
+
+// turnNow takes a turn on the goroutine that has put the first event into the mailbox, or wakes the loop. A call of a lone caller then passes
+// two goroutines, its own and that of a connection. While many names are on their way the loop takes the turns: what comes until it is awake
+// makes one batch.
+func (l *loop) turnNow() {
+	if !l.direct.on.Load() || !l.turns.TryLock() {
+		l.mail.wakeUp()
+		return
+	}
+	ended := l.closing
+	if !ended {
+		l.takeTurn(false)
+		ended = l.closing
+	}
+	l.turns.Unlock()
+	if ended { // the end waits for the goroutines of connections, of which this may be one
+		l.mail.wakeUp()
+	}
+}
+
+// takeTurn handles all that has come, and what is due. The caller has l.turns. byLoop: it is the loop, which may end everything; ended says that
+// it has.
+func (l *loop) takeTurn(byLoop bool) (ended bool) {
+	now := l.clock.beginTurn()
+	stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
+	if byLoop && l.turnYield.yield(now, l.deadlines.nearAt) {
+		now = l.clock.Now()
+	}
+	l.deadlines.wakeDue(now) // deadlines that are due come before mail (invariant: clock-counts-suspension)
+	l.delivered = l.mail.take(l.delivered)
+	mail := l.delivered.events
+	if byLoop {
+		l.turnYield.learn(now, len(mail))
+	}
+	for i, e := range mail {
+		if i%clockStride == clockStride-1 {
 			now = l.clock.Now()
 		}
-		l.deadlines.wakeDue(now) // deadlines that are due come before mail (invariant: clock-counts-suspension)
-		mail = l.mail.take(mail)
-		l.turnYield.learn(now, len(mail.events))
-		for i, e := range mail.events {
-			if i%clockStride == clockStride-1 {
-				now = l.clock.Now()
-			}
-			e.deliver(l, now)
-		}
-		now = l.clock.Now()
-		stall.At("dispatcher: clock read, nothing sent", l.cfg.Gate.UUID)
-		l.deadlines.wakeDue(now)
-		l.deadlines.giveUpDue(now)
-		l.routes.applySubscriptions()
-		l.nodes.flush(now)
-		l.setAlarms(now)
-		l.nodes.sendOff()
-		if l.closing && l.finished() {
-			l.end()
-			return
-		}
+		e.deliver(l, now)
+	}
+	now = l.clock.Now()
+	stall.At("dispatcher: clock read, nothing sent", l.cfg.Gate.UUID)
+	l.deadlines.wakeDue(now)
+	l.deadlines.giveUpDue(now)
+	l.routes.applySubscriptions()
+	l.nodes.flush(now)
+	l.setAlarms(now)
+	l.direct.learn(l.nodes.names)
+	l.nodes.sendOff()
+	if byLoop && l.closing && l.finished() {
+		l.end()
+		return true
+	}
+	return false
+}
+
+// direct decides whether turns are taken by others than the loop: while few names are on their way.
+type direct struct {
+	on   atomic.Bool
+	peak float64 // of the names on their way, which fades
+}
+
+const (
+	// fewNames is how many names may be on their way.
+	fewNames = 8
+	// fade is after how many turns a peak is forgotten.
+	fade = 64
+)
+
+func (d *direct) learn(names int) {
+	d.peak = max(float64(names), d.peak-(d.peak-float64(names))/fade)
+	if few := d.peak <= fewNames; few != d.on.Load() {
+		d.on.Store(few)
 	}
 }
 

@@ -39,6 +39,7 @@ func (b *batch) reset() {
 // requests alone, where they are made (invariant: bounds-refuse-only-new-requests). A put never blocks.
 type mailbox struct {
 	wake chan struct{} // capacity 1: it says "look", not how many
+	turn func()        // takes a turn at once, or wakes the loop
 
 	mu      sync.Mutex // guards the rest; held for a swap or an append, never while blocking
 	queue   *batch
@@ -48,20 +49,29 @@ type mailbox struct {
 	_ [64]byte // no two mailboxes on one cache line: callers of all processors write them
 }
 
-func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1), queue: new(batch)} }
+func newMailbox() *mailbox {
+	m := &mailbox{wake: make(chan struct{}, 1), queue: new(batch)}
+	m.turn = m.wakeUp
+	return m
+}
 
 // put leaves an event. False: the mailbox is shut.
-func (m *mailbox) put(e event) bool {
+func (m *mailbox) put(e event) bool { return m.putFor(m.wakeUp, e) }
+
+// putReturned leaves a connection with its answers. Its goroutine may take the turn.
+func (m *mailbox) putReturned(c *connection) { m.putFor(m.turn, returned{c}) }
+
+func (m *mailbox) putFor(turn func(), e event) bool {
 	m.mu.Lock()
 	if m.shut {
 		m.mu.Unlock()
 		return false
 	}
-	m.addAndUnlock(e)
+	m.addAndUnlock(e, turn)
 	return true
 }
 
-// putAsk leaves a request. False: the mailbox is shut, or takes no requests any more.
+// putAsk leaves a request. Its caller may take the turn. False: the mailbox is shut, or takes no requests any more.
 func (m *mailbox) putAsk(e ask) bool {
 	m.mu.Lock()
 	if m.shut || m.refused {
@@ -69,11 +79,11 @@ func (m *mailbox) putAsk(e ask) bool {
 		return false
 	}
 	m.queue.asks = append(m.queue.asks, e)
-	m.addAndUnlock(&m.queue.asks[len(m.queue.asks)-1])
+	m.addAndUnlock(&m.queue.asks[len(m.queue.asks)-1], m.turn)
 	return true
 }
 
-// putUnlock leaves the end of a hold. False: the mailbox is shut.
+// putUnlock leaves the end of a hold. Its caller may take the turn. False: the mailbox is shut.
 func (m *mailbox) putUnlock(e unlock) bool {
 	m.mu.Lock()
 	if m.shut {
@@ -81,20 +91,20 @@ func (m *mailbox) putUnlock(e unlock) bool {
 		return false
 	}
 	m.queue.unlocks = append(m.queue.unlocks, e)
-	m.addAndUnlock(&m.queue.unlocks[len(m.queue.unlocks)-1])
+	m.addAndUnlock(&m.queue.unlocks[len(m.queue.unlocks)-1], m.turn)
 	return true
 }
 
-// addAndUnlock adds an event to the queue, unlocks mu and wakes the loop.
+// addAndUnlock adds an event to the queue and unlocks mu. The sender of the first event has a turn taken.
 //
 // Queue first, wake second: between the two the loop may take the event and find an empty wake-up later,
 // which costs a turn. The other order could wake it before there is anything to see.
-func (m *mailbox) addAndUnlock(e event) {
+func (m *mailbox) addAndUnlock(e event, turn func()) {
 	m.queue.events = append(m.queue.events, e)
 	first := len(m.queue.events) == 1
 	m.mu.Unlock()
-	if first { // the sender of the first event wakes the loop
-		m.wakeUp()
+	if first {
+		turn()
 	}
 }
 

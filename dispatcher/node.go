@@ -76,7 +76,7 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 func (n *node) addConnections(count int, class redisconn.Class) {
 	for range count {
 		c := &connection{node: n}
-		c.Connection = redisconn.New(n.server, class, func() { n.nodes.mail.put(returned{c}) })
+		c.Connection = redisconn.New(n.server, class, func() { n.nodes.mail.putReturned(c) })
 		n.all = append(n.all, c)
 		n.idle = append(n.idle, c)
 	}

@@ -19,6 +19,7 @@ type nodes struct {
 
 	all     []*node
 	cluster *cluster      // nil: a single server, the only node; set once
+	names   int           // that are on their way, in the batches of connections
 	leaving []*connection // to be sent off at the end of this turn
 
 	// Owned by nobody: safe from anywhere.

@@ -104,6 +104,7 @@ func (n *node) flush(now gate.Time) {
 		}
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
+		n.nodes.names += len(c.Batch)
 		c.Task, c.AskTime = redisconn.Carry, n.server.TimeIsStale(now)
 		n.nodes.cfg.Gate.Stats.Batches.Inc()
 		n.nodes.leaving = append(n.nodes.leaving, c)
@@ -126,6 +127,7 @@ func (n *node) returned(c *connection) {
 		return
 	}
 	n.carrying--
+	n.nodes.names -= len(c.Batch)
 	if c.Err != nil {
 		n.breakLink(now, c.Err)
 	} else if len(c.Batch) > 0 {

@@ -148,7 +148,7 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		}, lineNames, []any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
 		"TIME PTTL HMGET ZSCORE ZADD ZRANGE PEXPIRE HLEN HGETALL": {"stand in line for longer", scripts.AcquireInLine, lined(standing("me:1", "1"), bob+":1"), lineNames,
 			[]any{0, 64, 0, "PUBLISH", bob + ":1", hour, 77}, nil},
-		"EXISTS HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
+		"EXISTS EXISTS HDEL ZRANGE TIME ZSCORE EXISTS PUBSUB ZREM HSET PEXPIRE PUBLISH": {"release to the line", scripts.Release, func(b *box) {
 			lined(standing("me:1", "1"), bob+":2")(b)
 			b.must("ZADD", lineNames[1], "1", "since")
 			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))

@@ -65,7 +65,7 @@ const surveyTime = 2 * time.Second
 // again; returned must not block.
 func New(s *Server, class Class, returned func()) *Connection {
 	c := &Connection{
-		Class: class, server: s, cfg: s.cfg, returned: returned, work: make(chan struct{}), stopped: make(chan struct{}),
+		Class: class, server: s, cfg: s.cfg, returned: returned, work: make(chan struct{}, 1), stopped: make(chan struct{}),
 		writer: wire.NewWriter(&s.cfg.Settings, &s.clock),
 	}
 	go c.run()

@@ -1,0 +1,53 @@
+package dispatcher
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/wheel"
+)
+
+// The goroutine that brings the first event takes the turn while few names are on their way. It wakes the loop while many are, while another
+// takes a turn, and after a turn in which the dispatcher begins to close.
+func TestTurnsWithoutTheLoop(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	l.withoutNode()
+	t.Cleanup(func() { l.start().Close() })
+	asks := func(when string, answered bool) {
+		t.Helper()
+		a := &asker{}
+		a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Try: true}
+		l.mail.putAsk(ask{&a.waiter, "stock:7", gate.MutexKind})
+		if now := len(a.heard) == 1; now != answered {
+			t.Errorf("%s: answered by a turn of its caller: %v, want %v", when, now, answered)
+		}
+		if woken := len(l.mail.wake) == 1; woken == answered {
+			t.Errorf("%s: the loop is woken: %v", when, woken)
+		}
+		if !answered {
+			<-l.mail.wake
+			l.takeTurn(true)
+		}
+		if len(a.heard) != 1 {
+			t.Errorf("%s: answered %d times", when, len(a.heard))
+		}
+	}
+	asks("at first", true)
+	l.nodes.names = fewNames + 1
+	asks("when many names leave", true)
+	asks("while many are on their way", false)
+	l.nodes.names = 0
+	for range 8 * fade {
+		asks("soon after", l.direct.on.Load())
+	}
+	asks("long after", true)
+	l.turns.Lock()
+	asks("beside a turn", false)
+	l.turns.Unlock()
+	l.mail.queue.events = append(l.mail.queue.events, closing{})
+	l.turnNow()
+	if !l.closing || len(l.mail.wake) != 1 {
+		t.Errorf("closing: %v, and the loop is woken %d times", l.closing, len(l.mail.wake))
+	}
+}
