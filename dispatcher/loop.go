@@ -36,7 +36,7 @@ type loop struct {
 // newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
 	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch)}
-	l.mail.turn = l.turnNow
+	l.mail.turn = l.takeTurnHere
 	l.direct.on.Store(true)
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
 	l.clock = turnClock{Clock: cfg.Clock}
@@ -59,10 +59,10 @@ func (l *loop) run() {
 	}
 }
 
-// turnNow takes a turn on the goroutine that has put the first event into the mailbox, or wakes the loop. A call of a lone caller then passes
+// takeTurnHere takes a turn on the goroutine that has put the first event into the mailbox, or wakes the loop. A call of a lone caller then passes
 // two goroutines, its own and that of a connection. While many names are on their way the loop takes the turns: what comes until it is awake
 // makes one batch.
-func (l *loop) turnNow() {
+func (l *loop) takeTurnHere() {
 	if !l.direct.on.Load() || !l.turns.TryLock() {
 		l.mail.wakeUp()
 		return

@@ -46,7 +46,7 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 	asks("beside a turn", false)
 	l.turns.Unlock()
 	l.mail.queue.events = append(l.mail.queue.events, closing{})
-	l.turnNow()
+	l.takeTurnHere()
 	if !l.closing || len(l.mail.wake) != 1 {
 		t.Errorf("closing: %v, and the loop is woken %d times", l.closing, len(l.mail.wake))
 	}
