@@ -100,29 +100,34 @@ func (r Result) perHandover(perPair float64) float64 {
 
 // fleetChart is what a hand-over costs Redis, against how many processes want the name: a line for each library.
 func fleetChart(entries []entry, summaries []Summary) chart.Chart {
-	c := chart.Chart{
-		Title: "Commands in Redis per hand-over", Dots: true, XLabel: "processes that want the lock",
+	drawn := slices.DeleteFunc(fleets(), func(w work) bool { return w.Kind != "" || w.Inside != fleetDrawn })
+	return overCallers(chart.Chart{
+		Title: "Commands in Redis per hand-over", XLabel: "processes that want the lock",
 		Note: fmt.Sprintf("One lock that is held for %d ms. Less is better.", fleetDrawn.Milliseconds()),
-	}
+	}, drawn, func(s Summary) float64 { return s.Median.perHandover(s.Median.Executed) }, entries, summaries)
+}
+
+// overCallers has a line for each library: a figure of works against how many callers they have.
+func overCallers(c chart.Chart, works []work, of func(Summary) float64, entries []entry, summaries []Summary) chart.Chart {
+	c.Dots = true
 	for _, e := range entries {
 		line := chart.Line{Name: e.title, Colour: len(c.Lines) + 1}
-		for _, w := range fleets() {
+		for _, w := range works {
 			i := slices.IndexFunc(summaries, func(s Summary) bool { return s.Work == w.ID && s.Contestant == e.name && s.Server == "" })
-			if e.title == "" || w.Kind != "" || w.Inside != fleetDrawn || i < 0 {
+			if e.title == "" || i < 0 {
 				continue
 			}
-			if commands := summaries[i].Median.perHandover(summaries[i].Median.Executed); commands > 0 {
-				n := w.Processes * w.Callers
-				line.Points = append(line.Points, chart.Point{X: float64(n), Y: commands, Text: figure(commands)})
+			if y := of(summaries[i]); y > 0 {
+				line.Points = append(line.Points, chart.Point{X: float64(w.callers()), Y: y, Text: figure(y)})
 			}
 		}
 		if len(line.Points) > 0 {
 			c.Lines = append(c.Lines, line)
 		}
 	}
-	c.X = chart.Axis{From: float64(fleetCallers[0]), To: float64(fleetCallers[len(fleetCallers)-1]), Log: true}
-	for _, n := range fleetCallers {
-		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: float64(n), Text: fmt.Sprint(n)})
+	c.X = chart.Axis{From: float64(works[0].callers()), To: float64(works[len(works)-1].callers()), Log: true}
+	for _, w := range works {
+		c.X.Ticks = append(c.X.Ticks, chart.Tick{Value: float64(w.callers()), Text: fmt.Sprint(w.callers())})
 	}
 	c.Y = chart.LogarithmicOver(c.Lines, chart.Count)
 	return c

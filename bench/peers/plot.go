@@ -48,8 +48,13 @@ func drawPictures(folder string, entries []entry, summaries []Summary) (all []dr
 			all = append(all, drawn{p.file, p.title, bars.SVG()})
 		}
 	}
-	if fleets := fleetChart(entries, summaries); len(fleets.Lines) > 0 {
-		all = append(all, drawn{"fleet.svg", fleets.Title, fleets.Picture()})
+	for _, c := range []struct {
+		file string
+		chart.Chart
+	}{{"fleet.svg", fleetChart(entries, summaries)}, {"callers.svg", callersChart(entries, summaries)}} {
+		if slices.ContainsFunc(c.Lines, func(l chart.Line) bool { return len(l.Points) > 1 }) {
+			all = append(all, drawn{c.file, c.Title, c.Picture()})
+		}
 	}
 	for _, one := range all {
 		if err := os.WriteFile(filepath.Join(folder, one.file), []byte(one.svg), 0o644); err != nil {
@@ -57,6 +62,13 @@ func drawPictures(folder string, entries []entry, summaries []Summary) (all []dr
 		}
 	}
 	return all, nil
+}
+
+// callersChart is the throughput of callers that do not meet, against how many there are.
+func callersChart(entries []entry, summaries []Summary) chart.Chart {
+	return overCallers(chart.Chart{
+		Title: "Uncontended locks: pairs per second", XLabel: "callers in one process", Note: "Each call locks and unlocks a name that nobody else wants. More is better.",
+	}, distinct, func(s Summary) float64 { return s.PairsPerSecond.Median }, entries, summaries)
 }
 
 // bars are those of the libraries whose figure is known, the best first. Times differ by factors of a thousand, so their axis is

@@ -138,7 +138,7 @@ func TestFiguresArePlain(t *testing.T) {
 // The pictures and tables in results are those of its figures: what is changed in the drawing is drawn again with -update.
 func TestResultsAreDrawnAsTheyStand(t *testing.T) {
 	for folder, files := range map[string][]string{
-		"results":       {"results.md", "distinct.svg", "wait.svg", "handover.svg"},
+		"results":       {"results.md", "distinct.svg", "wait.svg", "handover.svg", "callers.svg"},
 		"results/fleet": {"results.md", "fleet.svg"},
 	} {
 		drawAnew(t, folder, files)

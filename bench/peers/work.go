@@ -40,10 +40,18 @@ const (
 
 const quorumServers = 3
 
-var allWorks = append([]work{
+// distinct are works of callers that do not meet.
+var distinct = []work{
 	{ID: "distinct-1", Title: "every call its own name, 1 caller", Processes: 1, Callers: 1},
+	{ID: "distinct-2", Title: "every call its own name, 2 callers", Processes: 1, Callers: 2},
+	{ID: "distinct-4", Title: "every call its own name, 4 callers", Processes: 1, Callers: 4},
+	{ID: "distinct-8", Title: "every call its own name, 8 callers", Processes: 1, Callers: 8},
+	{ID: "distinct-16", Title: "every call its own name, 16 callers", Processes: 1, Callers: 16},
 	{ID: "distinct-64", Title: "every call its own name, 64 callers", Processes: 1, Callers: 64},
 	{ID: "distinct-1024", Title: "every call its own name, 1024 callers", Processes: 1, Callers: 1024},
+}
+
+var allWorks = slices.Concat(distinct, []work{
 	{ID: "distinct-async", Title: "every call its own name, 4096 in flight, futures instead of goroutines",
 		Load: asynchronous, Processes: 1, Callers: 4096},
 	{ID: "hot-64", Title: "one name, 64 callers in one process", Hot: 1, Processes: 1, Callers: 64},
@@ -53,7 +61,10 @@ var allWorks = append([]work{
 		Load: handover, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fenced", Title: "from unlock in one process to the grant in another, of a fenced lock", Load: handover, Kind: fenced, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fair", Title: "from unlock in one process to the grant in another, of a fair lock", Load: handover, Kind: fair, Hot: 1, Processes: 2, Callers: 1},
-}, fleets()...)
+}, fleets())
+
+// callers is how many callers a work has.
+func (w work) callers() int { return w.Processes * w.Callers }
 
 // plain reports whether a work is one of plain locks that every library can do.
 func (w work) plain() bool { return w.Load != asynchronous && w.Kind == "" }
