@@ -23,7 +23,6 @@ func Example_pipeline() {
 	if err != nil {
 		panic(err)
 	}
-	defer e.Close()
 
 	ctx, cancel := context.WithCancel(context.Background()) // its end would abandon all that still wait
 	defer cancel()
@@ -40,6 +39,7 @@ func Example_pipeline() {
 		})
 	}
 	_, err = futures.All(all...).Wait(ctx)
+	e.Shutdown(ctx) // also waits for releases that Redis has not answered yet
 
 	fmt.Println("shipped:", shipped.Load(), "failed:", failed.Load(), "error:", err)
 	fmt.Println("left in Redis:", len(redis.Keys()))
