@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -53,7 +55,6 @@ func (l *loop) run() {
 	for ended := false; !ended; {
 		<-l.mail.wake // by an event, the waker, or the loop's own timer
 		l.turns.Lock()
-		stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 		ended = l.takeTurn(true)
 		l.turns.Unlock()
 	}
@@ -67,6 +68,7 @@ func (l *loop) takeTurnHere() {
 		l.mail.wakeUp()
 		return
 	}
+	defer crash()
 	ended := l.closing
 	if !ended {
 		l.takeTurn(false)
@@ -78,9 +80,20 @@ func (l *loop) takeTurnHere() {
 	}
 }
 
+// crash ends the process if there is a panic, as on a goroutine of our own. A caller may recover, as net/http does, and nobody could take a turn
+// any more.
+func crash() {
+	if r := recover(); r != nil {
+		stack := debug.Stack()
+		go func() { panic(fmt.Sprintf("wheellock: %v in a turn on the goroutine of a caller:\n%s", r, stack)) }()
+		select {}
+	}
+}
+
 // takeTurn handles all that has come, and what is due. The caller has l.turns. byLoop: it is the loop, which may end everything; ended says that
 // it has.
 func (l *loop) takeTurn(byLoop bool) (ended bool) {
+	stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 	now := l.clock.beginTurn()
 	stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
 	if byLoop && l.turnYield.yield(now, l.deadlines.nearAt) {

@@ -1,6 +1,9 @@
 package dispatcher
 
 import (
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +52,22 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 	l.takeTurnHere()
 	if !l.closing || len(l.mail.wake) != 1 {
 		t.Errorf("closing: %v, and the loop is woken %d times", l.closing, len(l.mail.wake))
+	}
+}
+
+// A panic in a turn ends the process, also if the caller on whose goroutine it is taken recovers. The process is a child of the test.
+func TestAPanicInATurnEndsTheProcess(t *testing.T) {
+	if os.Getenv("WHEELLOCK_PANIC") != "" {
+		defer func() { recover() }()
+		l := loopOf(func(wheel.Tick) {})
+		l.withoutNode()
+		l.mail.putFor(l.mail.turn, do(func(gate.Time) { panic("a mistake") }))
+		return
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), "WHEELLOCK_PANIC=1")
+	out, err := child.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "a mistake in a turn on the goroutine of a caller") {
+		t.Errorf("it ends with %v:\n%s", err, out)
 	}
 }
