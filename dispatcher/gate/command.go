@@ -123,7 +123,7 @@ type FairAskArgs struct {
 	Place   scripts.FairPlace // the position of ID in the queue
 	First   uint64            // the first place that joins
 	Joining int64             // the number of places that join: First and those that follow it
-	Code    int64             // the message that is published when a release gives the lock to the claim of ID; 0: it leaves no claim
+	Code    int64             // the message that is published when a release gives the lock to ID, which claims it; 0: it leaves no claim
 }
 
 func (f FairAskArgs) Args() Args {

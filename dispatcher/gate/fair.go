@@ -8,7 +8,7 @@ import (
 
 // A fair mutex has a queue in Redis, which decides which waiter is next, so its lease is not handed on inside the process. In the same script
 // as the release, Redis takes the lock for the first waiter of this process if it is that waiter's turn, or else for the head of the queue
-// if the head has a claim (claim.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
+// if the head has a claim (gift.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
 
 // askInQueue sends a FairAsk: it asks for the lock for the first waiter, adds the waiters without a place to the queue, and renews the
 // liveness of this engine.
@@ -74,7 +74,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	case ran:
 		l.lease.phase = free
 		if c.Reply.Place().Stands {
-			l.ownRivals().noteClaim(now, c, c.Args.FairAsk().Code)
+			l.ownRivals().placed(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		l.refused(now, c, ttl, fx)

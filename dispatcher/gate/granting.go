@@ -11,18 +11,18 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline, l.again = ours, 0, false
-		if c.Asking && g.inLine && l.contest.rivals.claim.id == c.ID { // the line is at the other node still, with our place in it
+		if c.Asking && g.inLine && l.contest.rivals.place.id == c.ID { // the line is at the other node still, with our place in it
 			g.Unsure = now + placeTime
 		}
-		if cl := &l.contest.rivals.claim; cl.id == c.ID { // the lock may have been given for longer
-			g.moveEnds(now, cl.gift)
+		if p := &l.contest.rivals.place; p.id == c.ID { // the lock may have been given for longer
+			g.moveEnds(now, p.gift)
 		}
-		l.contest.rivals.forgetClaim(c.ID)
+		l.contest.rivals.forgetPlace(c.ID)
 		l.confirmTaken(now, g, c)
 		l.admitOrDrop(now, g, c)
 	case c.Result == Unknown:
 		g.unanswered(lateAfter(c.Sent))
-		l.contest.rivals.claim.unanswered(c)
+		l.contest.rivals.place.unanswered(c)
 		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 	case held && c.Result == Answered:
 		g.phase = free

@@ -65,7 +65,7 @@ func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.addAck(ack)
 	g.phase, g.Next = dead, now
-	l.contest.rivals.forgetClaim(g.ID)
+	l.contest.rivals.forgetPlace(g.ID)
 	if f := l.contest.queue.fair; f != nil {
 		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)

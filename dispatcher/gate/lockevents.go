@@ -229,10 +229,10 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 			f.grantedInVain(l, now, id)
 		}
 		r := l.ownRivals()
-		claimed := r.claim.id == id && r.claim.write == write // a reader and a writer of that number are two owners
-		inLine := id != 0 && l.Kind.InLine() && (claimed || g != nil && g.inLine)
-		if claimed {
-			r.forgetClaim(id)
+		placed := r.place.id == id && r.place.write == write // a reader and a writer of that number are two owners
+		inLine := id != 0 && l.Kind.InLine() && (placed || g != nil && g.inLine)
+		if placed {
+			r.forgetPlace(id)
 		}
 		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, ack: ack})
 	}
