@@ -30,7 +30,7 @@ func (l *Lock) ask(now Time, fx *Effects) {
 		l.cfg.LastID++
 		id = l.cfg.LastID
 	}
-	lease := w.Lease
+	lease := w.LeaseTime
 	if !w.Write {
 		lease = l.contest.queue.longest()
 	}
@@ -53,7 +53,7 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	l.again = false
 	g.askFor(w)
-	l.sendAcquire(g, w.takes(g.Lease), fx)
+	l.sendAcquire(g, w.takes(g.LeaseTime), fx)
 }
 
 // sendAcquire sends an acquire of g.

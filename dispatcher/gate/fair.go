@@ -30,14 +30,14 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) {
 	}
 	first, n := f.joining(l.cfg)
 	l.again = false
-	l.lease.ask(w.place, w.Lease, w.Watch, true)
+	l.lease.ask(w.place, w.LeaseTime, w.Watch, true)
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
 	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && !f.denied && w.acceptsGift() {
 		args.Code = l.cfg.claimCode()
 	}
-	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
+	l.send(FairAsk, w.place, w.takes(w.LeaseTime), fx).Args = args.Args()
 }
 
 // noteUnsure records for a new lease that a command without an answer may still take the lock for its owner.
@@ -126,7 +126,7 @@ func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Eff
 func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	w := l.contest.queue.head
 	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
-		c.Args, c.Lease = FairReleaseArgs{Successor: w.place}.Args(), w.Lease
+		c.Args, c.LeaseTime = FairReleaseArgs{Successor: w.place}.Args(), w.LeaseTime
 	}
 }
 
@@ -136,7 +136,7 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	l.contest.acks.settle(Outcome{})
 	l.trackOrphan(g, c.Sent)
 	suspected := g.suspected // while the release was on its way
-	g.ask(c.Args.FairRelease().Successor, c.Lease, false, true)
+	g.ask(c.Args.FairRelease().Successor, c.LeaseTime, false, true)
 	g.phase, g.suspected = ours, suspected
 	f.noteUnsure(now, &g.Tenure)
 	g.confirm(now, c, l.cfg)

@@ -79,7 +79,7 @@ type place struct {
 
 // acceptsGift reports whether a message can give the lock to w.
 func (w *Waiter) acceptsGift() bool {
-	return w.Write && w.Watch && w.Least == 0 && w.Lease >= shortestGift && !w.Try
+	return w.Write && w.Watch && w.Least == 0 && w.LeaseTime >= shortestGift && !w.Try
 }
 
 // endPlace forgets the place of an owner id with a release that is still to be sent: it was freed by force, or a copy of an acquire may still
@@ -103,7 +103,7 @@ func (r *rivals) placed(now Time, asked *Command, code int64) {
 		p.gift = 0
 	}
 	p.id, p.code, p.sent, p.epoch, p.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
-	p.gift = max(p.gift, min(asked.Lease, giftTime))
+	p.gift = max(p.gift, min(asked.LeaseTime, giftTime))
 	p.ends = now + giftTime + 2*margin(giftTime)
 }
 
@@ -131,8 +131,8 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 		l.contest.askAt = now
 		return false
 	}
-	acquire := Command{Lease: p.gift, Sent: p.sent, Epoch: p.epoch} // as if it were granted now
-	g.ask(p.id, w.Lease, w.Watch, true)
+	acquire := Command{LeaseTime: p.gift, Sent: p.sent, Epoch: p.epoch} // as if it were granted now
+	g.ask(p.id, w.LeaseTime, w.Watch, true)
 	g.phase, g.inLine = ours, f == nil
 	if f != nil {
 		f.noteUnsure(now, &g.Tenure)
@@ -140,7 +140,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	g.confirm(now, &acquire, l.cfg)
 	g.Next = now + 50*time.Millisecond // most holds are shorter
 	r.forgetPlace(p.id)
-	acquire.Lease = g.Deadline - now // what is left of it
+	acquire.LeaseTime = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)
 	return true
 }

@@ -91,7 +91,7 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	q := &l.contest.queue
 	for w := q.head; w != nil && w.Write == g.write && g.covers(w, c); w = q.head {
 		if w.Watch && !g.Watch {
-			g.watch(w.Lease)
+			g.watch(w.LeaseTime)
 		}
 		q.remove(w)
 		if l.grant(now, w, g) && g.write {
@@ -104,9 +104,9 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 // covers reports whether w can have the lease that c took.
 func (l *Lease) covers(w *Waiter, c *Command) bool {
 	if l.write {
-		return w.Watch == l.Watch && w.Lease == l.Lease && w.Least <= c.Lease
+		return w.Watch == l.Watch && w.LeaseTime == l.LeaseTime && w.Least <= c.LeaseTime
 	}
-	return w.Lease <= c.Lease
+	return w.LeaseTime <= c.LeaseTime
 }
 
 // grant makes w a hold of g, and then admits what its Owner has queued besides. False: the caller of w has gone. Either way w does not belong to
@@ -220,8 +220,8 @@ func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
 		return
 	}
 	if w.Watch && !g.Watch {
-		g.Stretched = g.Stretched || g.Lease > w.Lease
-		g.watch(w.Lease)
+		g.Stretched = g.Stretched || g.LeaseTime > w.LeaseTime
+		g.watch(w.LeaseTime)
 	}
 	w.Reentry = true
 	l.grant(now, w, g)

@@ -71,7 +71,7 @@ func (r *rivals) notePlace(now Time, asked *Command) {
 	case fresh && (!place.New || r.place.doubted == asked.ID), // it came into line before, by an acquire without an answer
 		!fresh && place.New, // it was given the lock, or lost its place
 		!fresh && r.place.code == 0,
-		fresh && asked.Lease < shortestGift, // a copy may leave the place once more when the gift is over
+		fresh && asked.LeaseTime < shortestGift, // a copy may leave the place once more when the gift is over
 		code == -noCode:
 		code = 0
 	}

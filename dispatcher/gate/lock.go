@@ -152,7 +152,7 @@ func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 // send adds the command of the name to fx. Its caller may fill in more of it, at once.
 func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
 	c := fx.add(op)
-	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
+	c.Entry, c.Op, c.ID, c.LeaseTime, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op
 	return c
 }

@@ -110,7 +110,7 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 		g.extend(h, until)
 		settle(ack, Outcome{})
 	default:
-		l.ownRivals().growing.push(&Waiter{By: ack, Hold: h, Lease: lease, Since: now})
+		l.ownRivals().growing.push(&Waiter{By: ack, Hold: h, LeaseTime: lease, Since: now})
 	}
 	l.advance(now, fx)
 }

@@ -74,10 +74,10 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 // reader for which that is not enough is asked for by the next question.
 func (q *Queue) longest() time.Duration {
 	head := q.head
-	lease := head.Lease
+	lease := head.LeaseTime
 	for w, n := head.next, 1; w != nil && n < mostServed && !w.Write && !head.Watch; w, n = w.next, n+1 {
 		if !w.Watch {
-			lease = max(lease, w.Lease)
+			lease = max(lease, w.LeaseTime)
 		}
 	}
 	return lease
@@ -120,7 +120,7 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		l.contest.acks.settle(Outcome{})
 		if c.Result == UnderReplicated {
 			// Replicas that lack the downgrade let the keys run out when they would have without it.
-			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
+			g.Deadline = min(g.Deadline, c.Sent+c.LeaseTime-margin(c.LeaseTime))
 			g.follow()
 			l.unrenewed(now, g, c)
 			return

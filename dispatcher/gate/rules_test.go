@@ -95,7 +95,7 @@ func (p *process) checkCommand(c *Command) {
 		if p.released[c.ID] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
-		if c.Lease <= 0 {
+		if c.LeaseTime <= 0 {
 			p.world.broken(fmt.Sprintf("%v %d without a lease", c.Op, c.ID))
 		}
 		return

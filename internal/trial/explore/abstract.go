@@ -179,7 +179,7 @@ func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n
 // command is a command that has left.
 func (e *engine) command(f *flight) fields {
 	return fields{
-		"engine": e.number, "op": unit(ops[f.Op]), "wish": e.wish(&f.Command), "id": e.id(f.ID), "lease": f.Lease,
+		"engine": e.number, "op": unit(ops[f.Op]), "wish": e.wish(&f.Command), "id": e.id(f.ID), "lease": f.LeaseTime,
 		"sent": e.truth(f.Sent), "notAfter": notAfter(f),
 	}
 }

@@ -43,7 +43,7 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	if c.s.log != nil {
 		c.s.note("      %v is told: %s", c, whyNames[out.Why])
 	}
-	*c.waiter = gate.Waiter{Owner: 99, Lease: time.Nanosecond}
+	*c.waiter = gate.Waiter{Owner: 99, LeaseTime: time.Nanosecond}
 	if c.dropped && out.Why != gate.GaveUp {
 		return false
 	}

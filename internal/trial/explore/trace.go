@@ -102,7 +102,7 @@ func (t *trace) asked(e *engine, c *gate.Command) {
 	t.newest[e.number] = max(t.newest[e.number], c.ID)
 	t.settle(e, phase)
 	t.abandoned(e)
-	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "wish": e.wish(c), "id": e.id(c.ID), "lease": c.Lease})
+	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "wish": e.wish(c), "id": e.id(c.ID), "lease": c.LeaseTime})
 }
 
 // abandoned is a place that an engine gives up. It is an orphan from then on.

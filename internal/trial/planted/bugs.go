@@ -23,7 +23,7 @@ var bugs = []Bug{
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
 		{"dispatcher/gate/keeping.go", "		l.leaveAfter(now, g, int64(c.Reply))\n", "		l.leaveAfter(now, g, int64(c.Reply))\n" +
-			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
+			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.LeaseTime, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
 		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.owners().forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
@@ -103,7 +103,7 @@ var bugs = []Bug{
 	}},
 	{"a least time that a crash cuts short", []edit{
 		{"dispatcher/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
-		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
+		{"dispatcher/gate/granting.go", " && w.Least <= c.LeaseTime\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
 		{"scripts/pass.lua", "foreign() end\n		if not found[1] and not found[2] then return -1 end\n", "foreign() end\n"},
@@ -128,7 +128,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was given that counts from when it is heard of", []edit{
-		{"dispatcher/gate/gift.go", "Lease: p.gift, Sent: p.sent, Epoch", "Lease: p.gift, Sent: now, Epoch"},
+		{"dispatcher/gate/gift.go", "LeaseTime: p.gift, Sent: p.sent, Epoch", "LeaseTime: p.gift, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a code whatever it says", []edit{
 		{"dispatcher/gate/gift.go", "!slices.Contains(news.codes[:news.kept], p.code)", "slices.Index(news.codes[:news.kept], p.code) < -1 || news.kept == 0"},
@@ -149,7 +149,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/gift.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner != \"\" {"},
 	}},
 	{"a least time under what is left of a gift", []edit{
-		{"dispatcher/gate/gift.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
+		{"dispatcher/gate/gift.go", "	acquire.LeaseTime = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a place that nobody waits at and that stands", []edit{
 		{"dispatcher/gate/gift.go", "	r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
