@@ -33,7 +33,7 @@ func (l *Lock) keepLease(now Time, g *Lease) time.Duration {
 	switch {
 	case g.Watch:
 		return g.LeaseTime
-	case l.contest.rw == nil:
+	case l.Kind != RWKind:
 		return time.Millisecond
 	}
 	rest := max(g.extent-now, 0)

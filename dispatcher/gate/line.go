@@ -132,7 +132,7 @@ func (c *Config) pauseInLine(polls bool) time.Duration {
 
 // notified handles the messages in the inbox.
 func (l *Lock) notified(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.contest.rw != nil || l.lease.phase != ours) {
+	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.Kind == RWKind || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.leave(now, l.cfg.pauseInLine(l.traits().polls))

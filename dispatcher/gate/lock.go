@@ -19,13 +19,14 @@ func newLock() Machine { return &Lock{contest: &noContest} }
 
 // reset makes l as new. A read-write lock keeps its contest, which is one piece of memory with it.
 func (l *Lock) reset(cfg *Config) {
-	rw := l.contest.rw
+	own := l.contest
 	*l = Lock{Entry: l.Entry, cfg: cfg, contest: &noContest}
-	switch {
-	case rw != nil:
-		rw.reset()
-		l.contest = &rw.contest
-	case l.Kind == FairKind:
+	switch l.Kind {
+	case RWKind:
+		*own.rw = readWrite{}
+		own.reset(own.rivals)
+		l.contest = own
+	case FairKind:
 		l.ownContest().queue.fair = &fairQueue{}
 	}
 }

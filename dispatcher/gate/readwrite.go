@@ -16,8 +16,6 @@ import (
 // Requests of this process are granted in the order of arrival. Readers that follow each other are granted together. A reader that comes
 // while a writer waits, waits behind the writer. Only the call of an Owner with a living hold is granted at once.
 type readWrite struct {
-	contest  contest
-	rivals   rivals
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
 }
@@ -29,16 +27,12 @@ const WriterSuffix = ":write"
 func newRW() Machine {
 	all := &struct {
 		Lock
-		own readWrite
+		own contest
+		rivals
+		readWrite
 	}{}
-	all.own.contest.rw = &all.own
-	all.Lock.contest = &all.own.contest
+	all.contest, all.own.rivals, all.own.rw = &all.own, &all.rivals, &all.readWrite
 	return &all.Lock
-}
-
-func (r *readWrite) reset() {
-	*r = readWrite{contest: contest{rw: r}}
-	r.contest.reset(&r.rivals)
 }
 
 // askToJoin asks whether the readers' lease stands, and sets the TTL that the readers at the head of the queue need.
