@@ -26,7 +26,7 @@ func (a *asker) Settle(out gate.Outcome) bool { a.heard = append(a.heard, out); 
 func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 	l := loopOf(func(wheel.Tick) {})
 	a := &asker{}
-	a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
+	a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
 	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
 	l.deadlines.wakeDue(49 * time.Millisecond)
@@ -46,7 +46,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 
 // loopOf returns a loop that does not run, without Redis, whose slots ask wakeAt.
 func loopOf(wakeAt func(wheel.Tick)) *loop {
-	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
+	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1})
 	l.deadlines.wakeAt = wakeAt
 	return l

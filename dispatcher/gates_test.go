@@ -18,14 +18,14 @@ func (*leaver) Settle(gate.Outcome) bool { return false }
 // which must not free the entry a second time.
 // invariant: one-command-per-name
 func TestALateEventFreesNoEntryTwice(t *testing.T) {
-	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
+	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
 	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1})
 	l.nodes.all = []*node{{}}
 	l.deadlines.wakeAt = func(wheel.Tick) {}
 	l.deadlines.timer.start(func() {})
 	defer l.deadlines.timer.timer.Stop()
 	request := func(name string) *leaver {
-		caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Try: true}}
+		caller := &leaver{gate.Waiter{LeaseTime: 30 * time.Second, Watch: true, Try: true}}
 		caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
 		(&ask{&caller.waiter, name, gate.MutexKind}).deliver(l, 0)
 		return caller

@@ -20,7 +20,7 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 	asks := func(when string, answered bool) {
 		t.Helper()
 		a := &asker{}
-		a.waiter = gate.Waiter{By: a, Hold: &a.hold, Lease: 30 * time.Second, Watch: true, Try: true}
+		a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Try: true}
 		l.mail.putAsk(ask{&a.waiter, "stock:7", gate.MutexKind})
 		if now := len(a.heard) == 1; now != answered {
 			t.Errorf("%s: answered by a turn of its caller: %v, want %v", when, now, answered)

@@ -98,11 +98,11 @@ func TestANodeListensToWhatWasWantedBefore(t *testing.T) {
 // Each time that a channel is heard again whoever waits asks again, wherever the channel is heard.
 // invariant: one-command-per-name
 func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
-	cfg := &gate.Config{Lease: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}}
+	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}}
 	l := newLoop(Config{Gate: cfg, MaxPerName: 1})
 	n := &node{}
 	l.nodes.all = []*node{n}
-	caller := &leaver{gate.Waiter{Lease: 30 * time.Second, Watch: true, Write: true}}
+	caller := &leaver{gate.Waiter{LeaseTime: 30 * time.Second, Watch: true, Write: true}}
 	caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
 	(&ask{&caller.waiter, "stock:7", gate.RWKind}).deliver(l, 0)
 	l.nodes.gates = &l.gates

@@ -22,7 +22,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 		},
 		Gate: &gate.Config{
 			UUID: e.uuid, Salt: e.salt, Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
-			Lease: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, MaxHold: o.MaxHold, Stats: &new(counters).Stats,
+			LeaseTime: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}
 }

@@ -108,7 +108,7 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 	if err != nil {
 		return true, o.failed(err)
 	}
-	w.N, w.Owner, w.Lease, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
+	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
 	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
 	if d.age > 0 {
 		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none

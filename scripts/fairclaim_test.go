@@ -10,7 +10,7 @@ import (
 )
 
 // What a claim does in a fair lock: the head of the queue is given the lock, and nobody else.
-// invariant: claim-counts-from-its-acquire, fair-queue-order
+// invariant: gift-counts-from-its-acquire, fair-queue-order
 func TestFairClaims(t *testing.T) {
 	const code = "2305843009213693953"
 	b := realBox(t)
@@ -160,7 +160,7 @@ func TestFairClaims(t *testing.T) {
 }
 
 // What a claim of the head says and how long it stands, to the millisecond.
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestFairClaimsToTheMillisecond(t *testing.T) {
 	b := realBox(t)
 	const (

@@ -70,7 +70,7 @@ func linesOf() map[string]*lockInLine {
 	return locks
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestALockIsGivenForTheLeaseOfItsPlace(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		for kind, lock := range linesOf() {
@@ -108,7 +108,7 @@ func TestALockIsGivenForTheLeaseOfItsPlace(t *testing.T) {
 	})
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestWhoeverWasGivenALockIsGrantedItByAsking(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		for kind, lock := range linesOf() {

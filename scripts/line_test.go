@@ -72,7 +72,7 @@ const given = "1125899906842625" // 2^50 + 1
 // waiting is the answer to a call that so many subscribers heard while so many engines stand in line.
 func waiting(heard, places int64) string { return fmt.Sprint(heard + places<<32) }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestLine(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		held := func(t *testing.T, owner string) *box {
@@ -351,7 +351,7 @@ func TestLine(t *testing.T) {
 }
 
 // A fenced mutex is given without tokens: whoever it was given to asks for them.
-// invariant: tokens-grow, claim-counts-from-its-acquire
+// invariant: tokens-grow, gift-counts-from-its-acquire
 func TestLineOfAFencedMutex(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		acquire := func(owner string) int64 {
@@ -374,7 +374,7 @@ func TestLineOfAFencedMutex(t *testing.T) {
 
 // Once in a TURN, or if nobody listens to the lock's channel in a LONG, a release frees the lock for others than engines, and tells the first to
 // ask after a pause.
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestTurnsOfALine(t *testing.T) {
 	b := realBox(t)
 	for name, of := range map[string]struct {
@@ -450,7 +450,7 @@ func heardWith(code int, heard string) string {
 }
 
 // Where Redis refuses a command the lock is free or somebody's, and nobody hears a code of a lock that it does not have.
-// invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
+// invariant: reply-says-what-redis-holds, gift-counts-from-its-acquire
 func TestWhatCannotBeGivenIsFreed(t *testing.T) {
 	b := realBox(t)
 	for _, of := range refusedGifts {
@@ -631,7 +631,7 @@ func TestAPlaceWhoseLeaseCannotGrowIsGivenForTheOneBefore(t *testing.T) {
 
 // An engine that lives is told, or given the lock, also behind many dead ones. What one call removes is bounded (DEAD): behind more the
 // engines ask after PollCap, and the next call goes on where this one has stopped.
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestManyDeadStandInLine(t *testing.T) {
 	b := realBox(t)
 	behind := func(t *testing.T, dead int) (*box, <-chan string) {

@@ -359,7 +359,7 @@ func TestReadersPassNoWriter(t *testing.T) {
 	})
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestReleasesToReadersAndWriters(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		t.Run("a writer gives the lock to the writer in front", func(t *testing.T) {
@@ -737,7 +737,7 @@ func TestReadWriteLinesOfNames(t *testing.T) {
 	})
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestTurnsOfReadersAndWriters(t *testing.T) {
 	b := realBox(t)
 	for name, of := range map[string]struct {
@@ -808,7 +808,7 @@ func TestAReaderThatLeavesTheLockToAnOutsiderTellsTheFirst(t *testing.T) {
 }
 
 // Where Redis refuses a command the lock is free or somebody's, with an end, and nobody hears a code of a lock that it does not have.
-// invariant: reply-says-what-redis-holds, claim-counts-from-its-acquire
+// invariant: reply-says-what-redis-holds, gift-counts-from-its-acquire
 func TestWhatCannotBeGivenToAWriterIsFreed(t *testing.T) {
 	b := realBox(t)
 	for _, of := range refusedGifts {
@@ -960,7 +960,7 @@ func TestReadWriteLinesOfShardedChannels(t *testing.T) {
 	})
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestManyDeadStandInAReadWriteLine(t *testing.T) {
 	b := realBox(t)
 	for place, text := range map[string]string{"writers": ":1:write 77", "readers": ":1 0"} {

@@ -257,7 +257,7 @@ func (b *box) freesSimple(owner string, turn time.Duration) string {
 	return b.eval(scripts.ReleaseSimple, lineNames[:2], "PUBLISH", owner, channel, turn)
 }
 
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestSimpleLine(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *box) {
 		inbox := func(engine string) string { return scripts.Inbox(channel, engine) }

@@ -35,16 +35,16 @@ func (l *Lock) adopt(fx *Effects) {
 		return
 	}
 	l.cfg.LastID++
-	l.lease.ask(l.cfg.LastID, w.Lease, w.Watch, true)
+	l.lease.ask(l.cfg.LastID, w.LeaseTime, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
-	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.Lease), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.LeaseTime), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
 }
 
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	w := r.adopting.head // that was asked for, or that wants the same; nil: it waits no longer
-	if w != nil && w.Adopts == c.Args.Adopt().Owner && w.Lease == g.Lease && w.Watch == g.Watch && w.Least <= c.Lease {
+	if w != nil && w.Adopts == c.Args.Adopt().Owner && w.LeaseTime == g.LeaseTime && w.Watch == g.Watch && w.Least <= c.LeaseTime {
 		r.adopting.remove(w)
 	} else {
 		w = nil
@@ -95,5 +95,5 @@ func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 // (invariant: late-acquire-does-nothing).
 func (u *unfinished) trackAdopter(now Time, adopt *Command, release Op) {
 	late := lateAfter(adopt.Sent)
-	u.orphans.add(orphan{id: adopt.ID, op: release, late: late, ends: late + adopt.Lease + 2*margin(adopt.Lease)})
+	u.orphans.add(orphan{id: adopt.ID, op: release, late: late, ends: late + adopt.LeaseTime + 2*margin(adopt.LeaseTime)})
 }

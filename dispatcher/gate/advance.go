@@ -82,7 +82,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 	}
 	if l.contest.rivals != &noRivals {
 		l.notifyOfWaiters()
-		l.abandonClaim(now)
+		l.abandonPlace(now)
 		l.endForAdopter(now)
 	}
 	if l.flight == None {

@@ -25,12 +25,12 @@ func (l *Lock) ask(now Time, fx *Effects) {
 		return
 	}
 	r := l.contest.rivals
-	inLine, id := l.Kind.InLine() && r.joinsLine(w), r.claim.id // while a place stands, its owner id is used
+	inLine, id := l.Kind.InLine() && r.joinsLine(w), r.place.id // while a place stands, its owner id is used
 	if id == 0 || !inLine {
 		l.cfg.LastID++
 		id = l.cfg.LastID
 	}
-	lease := w.Lease
+	lease := w.LeaseTime
 	if !w.Write {
 		lease = l.contest.queue.longest()
 	}
@@ -53,7 +53,7 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	l.again = false
 	g.askFor(w)
-	l.sendAcquire(g, w.takes(g.Lease), fx)
+	l.sendAcquire(g, w.takes(g.LeaseTime), fx)
 }
 
 // sendAcquire sends an acquire of g.
@@ -62,7 +62,7 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	op, code := l.ops(g.write).acquire, int64(0)
 	if g.inLine {
 		code = l.cfg.placeCode(g.ID)
-		g.Ends, op = max(g.Ends, l.contest.rivals.claim.ends), l.ops(g.write).acquireInLine
+		g.Ends, op = max(g.Ends, l.contest.rivals.place.ends), l.ops(g.write).acquireInLine
 	}
 	l.send(op, g.ID, lease, fx).Args = PlaceArgs{Code: code}.Args()
 }

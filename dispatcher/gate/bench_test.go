@@ -43,7 +43,7 @@ func (u *benchUser) Settle(out Outcome) bool {
 func (u *benchUser) End(Why) { u.over = true }
 
 func newBench(t *testing.T, kind Kind, lease time.Duration) *bench {
-	cfg := &Config{Lease: lease, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
+	cfg := &Config{LeaseTime: lease, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
 		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
 	b := &bench{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), rtt: time.Millisecond, answer: well, sent: make(map[Op][]Time)}
 	return b
@@ -53,7 +53,7 @@ func newBench(t *testing.T, kind Kind, lease time.Duration) *bench {
 func (b *bench) ask(change func(w *Waiter)) *benchUser {
 	u := &benchUser{b: b}
 	u.hold.By, u.hold.Entry = u, b.entry
-	u.w = Waiter{By: u, Hold: &u.hold, Lease: b.cfg.Lease, Watch: true, N: 1, Entry: b.entry}
+	u.w = Waiter{By: u, Hold: &u.hold, LeaseTime: b.cfg.LeaseTime, Watch: true, N: 1, Entry: b.entry}
 	if change != nil {
 		change(&u.w)
 	}

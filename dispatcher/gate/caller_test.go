@@ -41,11 +41,11 @@ type caller struct {
 func (p *process) ask(name string, want wants) *caller {
 	c := &caller{from: p, n: len(p.callers) + 1, name: name}
 	c.hold.By = c
-	w := &Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, Watch: want.lease == 0, Try: want.try}
+	w := &Waiter{By: c, Hold: &c.hold, Owner: want.owner, LeaseTime: want.lease, Watch: want.lease == 0, Try: want.try}
 	if w.Watch {
-		w.Lease = p.cfg.Lease
+		w.LeaseTime = p.cfg.LeaseTime
 		if want.watch != 0 {
-			w.Lease = want.watch
+			w.LeaseTime = want.watch
 		}
 	}
 	c.waiter = w
@@ -86,7 +86,7 @@ func (c *caller) Settle(out Outcome) bool {
 		c.from.world.checkToken(c)
 		c.from.world.granted = append(c.from.world.granted, c)
 	}
-	*c.waiter = Waiter{Owner: 99, Lease: time.Nanosecond}
+	*c.waiter = Waiter{Owner: 99, LeaseTime: time.Nanosecond}
 	return true
 }
 

@@ -29,16 +29,16 @@ func TestCancel(t *testing.T) {
 			a.expect(Confirm)
 		},
 		"ours, being renewed": func(w *world, a *process) {
-			w.after(a.cfg.Lease / 3)
+			w.after(a.cfg.LeaseTime / 3)
 			a.expect(Renew)
 		},
 		"dead, being released": func(w *world, a *process) {
-			w.after(a.cfg.Lease) // nobody renews
+			w.after(a.cfg.LeaseTime) // nobody renews
 			a.expect(Renew).answer()
 			a.expect(Release)
 		},
 		"dead, the answer to its release lost": func(w *world, a *process) {
-			w.after(a.cfg.Lease)
+			w.after(a.cfg.LeaseTime)
 			a.expect(Renew).lose()
 			a.expect(Release).lose()
 		},

@@ -8,11 +8,11 @@ import (
 
 // Change is one call on a name without owners that does not wait in the queue: it gives permits back, counts a latch down, and the like.
 type Change struct {
-	Op      Op
-	Args    Args
-	Numbers []uint64      // PermitFree: for each of its IDs its number when it is a permit of this engine, else 0
-	Lease   time.Duration // PermitRenew: the shortest lease that it renews
-	Ack     Settler       // may be nil
+	Op        Op
+	Args      Args
+	Numbers   []uint64      // PermitFree: for each of its IDs its number when it is a permit of this engine, else 0
+	LeaseTime time.Duration // PermitRenew: the shortest lease that it renews
+	Ack       Settler       // may be nil
 }
 
 // ChangeCount is a change of a count, by n or to n.
@@ -86,7 +86,7 @@ func (cs *changes) next() Command {
 }
 
 // command is the call of a change alone.
-func (c *Change) command() Command { return Command{Op: c.Op, Args: c.Args, Lease: c.Lease} }
+func (c *Change) command() Command { return Command{Op: c.Op, Args: c.Args, LeaseTime: c.LeaseTime} }
 
 // settle ends the call under way, and answers its callers. lost has a bit for each change, from the first on, whose hold was not in Redis any more.
 func (cs *changes) settle(out Outcome, lost scripts.Reply) {

@@ -39,7 +39,7 @@ var phases = map[string]func(w *world, a *process){
 		a.lock()
 		a.expect(Acquire).answer()
 		a.lock()
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		a.expect(Renew)
 	},
 	"held, a re-entry waiting for a renewal": func(w *world, a *process) {

@@ -12,7 +12,7 @@ import (
 type Command struct {
 	Entry         *Entry
 	ID            uint64 // the number in the owner field "<engine uuid>:<number>"; FairAsk, FairLeave: of a place; without owners: of the call
-	Lease         time.Duration
+	LeaseTime     time.Duration
 	Args          Args // the other arguments of Op
 	Sent          Time // just before it was sent; a lease counts from here
 	LeaveBy       Time // the script refuses it as late if it leaves later than this; 0: it may leave at any time
@@ -96,7 +96,7 @@ func (a Args) Release() ReleaseArgs {
 
 // FairReleaseArgs are those of a FairRelease that has a successor. Of one that has none, they are ReleaseArgs.
 type FairReleaseArgs struct {
-	Successor uint64 // the place of this engine that gets the lock if it is its turn, with the command's Lease; 0: none
+	Successor uint64 // the place of this engine that gets the lock if it is its turn, with the command's LeaseTime; 0: none
 }
 
 func (f FairReleaseArgs) Args() Args        { return Args{number: f.Successor} }
@@ -123,7 +123,7 @@ type FairAskArgs struct {
 	Place   scripts.FairPlace // the position of ID in the queue
 	First   uint64            // the first place that joins
 	Joining int64             // the number of places that join: First and those that follow it
-	Code    int64             // the message that is published when a release gives the lock to the claim of ID; 0: it leaves no claim
+	Code    int64             // the message that is published when a release gives the lock to ID, which claims it; 0: it leaves no claim
 }
 
 func (f FairAskArgs) Args() Args {

@@ -8,7 +8,7 @@ import (
 
 // Config is what the machines of one dispatcher share. After the engine was opened only the fields that the loop owns change.
 type Config struct {
-	Lease       time.Duration // the watchdog's lease
+	LeaseTime   time.Duration // the watchdog's lease
 	HandoffTime time.Duration // how long after a confirmation a lease may be handed on; 0: never
 	PollCap     time.Duration // the longest sleep of a waiter before it asks again
 	MaxHold     time.Duration // the longest time of a watched hold; 0: no bound

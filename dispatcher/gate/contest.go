@@ -8,7 +8,7 @@ type contest struct {
 	acks   pendingAck // of the release that is due or on its way
 	askAt  Time       // when the next question for the waiters may leave
 	rivals *rivals    // noRivals: there have been none
-	rw     *readWrite // of a read-write lock; else nil
+	rw     *readWrite // of a read-write lock, for as long as its machine lives; else nil
 }
 
 // noContest is the contest of every Lock without waiters and rivals. It is shared, and never written to.

@@ -49,7 +49,7 @@ func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *rival
 // engine is a process with so many callers.
 func (c *rivalry) engine(uuid string, callers int) *process {
 	p := c.newProcess(uuid)
-	p.cfg.Lease, p.cfg.RTT = 30*time.Second, roundTrip
+	p.cfg.LeaseTime, p.cfg.RTT = 30*time.Second, roundTrip
 	if c.redis.simple {
 		p.cfg.Code = func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
 	}

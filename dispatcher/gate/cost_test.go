@@ -73,7 +73,7 @@ func (o *one) Risk(Outcome) { o.c.told++ }
 func (o *one) Wanted()      { o.c.told++ }
 
 func newPopulace(t *testing.T, kind Kind) *populace {
-	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: time.Minute, RTT: 200 * time.Microsecond,
+	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: time.Minute, RTT: 200 * time.Microsecond,
 		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, nil), Stats: &Stats{}, Code: func(n uint64) int64 { return int64(n<<2>>2) + 2 }}
 	return &populace{T: t, rng: rand.New(rand.NewPCG(uint64(kind), 1)), now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), beyond: make(map[string]uint32)}
 }
@@ -116,7 +116,7 @@ func (c *populace) step(what string, event func(m Machine)) {
 func (c *populace) ask(change func(w *Waiter)) *one {
 	o := &one{c: c}
 	o.hold.By, o.hold.Entry = o, c.entry
-	o.w = Waiter{By: o, Hold: &o.hold, Lease: c.cfg.Lease, Watch: true, N: 1, Entry: c.entry}
+	o.w = Waiter{By: o, Hold: &o.hold, LeaseTime: c.cfg.LeaseTime, Watch: true, N: 1, Entry: c.entry}
 	change(&o.w)
 	c.arrivals++
 	o.list(&c.waiting)
@@ -135,7 +135,7 @@ func (c *populace) anybody(w *Waiter) {
 	w.Write = c.rng.IntN(2) == 0
 	w.Try = c.rng.IntN(6) == 0
 	if c.rng.IntN(4) == 0 {
-		w.Watch, w.Lease = false, time.Second+time.Duration(c.rng.IntN(3600_000))*time.Millisecond
+		w.Watch, w.LeaseTime = false, time.Second+time.Duration(c.rng.IntN(3600_000))*time.Millisecond
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *populace) happen() {
 		o := pick(c.holding)
 		if !o.w.Watch {
 			c.step("extend", func(m Machine) {
-				m.Extend(c.now, &o.hold, o.w.Lease+time.Duration(c.rng.IntN(1000))*time.Second, nil, &c.fx)
+				m.Extend(c.now, &o.hold, o.w.LeaseTime+time.Duration(c.rng.IntN(1000))*time.Second, nil, &c.fx)
 			})
 		} else if lock != nil {
 			c.step("wanted", func(Machine) { lock.Wanted(c.now, &o.hold, &c.fx) })
@@ -246,7 +246,7 @@ func owned(i int, w *Waiter) {
 		w.Owner = uint64(1000 + i)
 	}
 	if i%4 == 1 {
-		w.Watch, w.Lease = false, time.Minute+time.Duration(i%97)*time.Second
+		w.Watch, w.LeaseTime = false, time.Minute+time.Duration(i%97)*time.Second
 	}
 }
 
@@ -311,16 +311,16 @@ var states = map[string]func(c *populace){
 	},
 	forARenewal: func(c *populace) {
 		c.free = true
-		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.Lease = 7, true, false, time.Minute })
+		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.LeaseTime = 7, true, false, time.Minute })
 		c.settle()
 		c.free, c.silent = false, true
-		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.Lease = 7, true, false, time.Hour })
+		c.have(many, func(i int, w *Waiter) { w.Owner, w.Write, w.Watch, w.LeaseTime = 7, true, false, time.Hour })
 		for _, o := range c.holding {
 			c.step("extend", func(m Machine) { m.Extend(c.now, &o.hold, time.Hour, nil, &c.fx) })
 		}
 	},
 	ofFixedLeases: func(c *populace) {
-		c.have(many, func(i int, w *Waiter) { w.Watch, w.Lease = false, time.Minute+time.Duration(i)*time.Millisecond })
+		c.have(many, func(i int, w *Waiter) { w.Watch, w.LeaseTime = false, time.Minute+time.Duration(i)*time.Millisecond })
 	},
 	ofPermits: func(c *populace) {
 		c.free = true

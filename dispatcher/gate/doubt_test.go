@@ -40,7 +40,7 @@ func TestDoubt(t *testing.T) {
 		playWorld(t, name+" is not settled by an answer to what left before", func(w *world) {
 			w.lossy = true
 			a, holder, next := heldBy(w, 1)
-			w.after(a.cfg.Lease / 3)
+			w.after(a.cfg.LeaseTime / 3)
 			early := a.expect(Renew)
 			early.run()
 			w.pass(time.Millisecond)
@@ -64,7 +64,7 @@ func TestDoubt(t *testing.T) {
 	})
 	playWorld(t, "an answer that left before the link broke proves nothing about after", func(w *world) {
 		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		renewal := a.expect(Renew)
 		renewal.run()
 		a.cfg.Epoch++
@@ -74,7 +74,7 @@ func TestDoubt(t *testing.T) {
 	})
 	playWorld(t, "an unanswered renewal stops handing on", func(w *world) {
 		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		a.expect(Renew).again()
 		holder.unlock()
 		next[0].wantWaiting()

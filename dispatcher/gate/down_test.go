@@ -52,7 +52,7 @@ func TestTryLockWhileTheLinkIsDown(t *testing.T) {
 		_, m := settledGate()
 		fx := &Effects{}
 		outer := asks(7)
-		outer.waiter.Watch, outer.waiter.Lease = false, 10*time.Second
+		outer.waiter.Watch, outer.waiter.LeaseTime = false, 10*time.Second
 		m.Ask(time.Second, &outer.waiter, fx)
 		answerAcquire(m, time.Second, fx, 1)
 		now := 2 * time.Second

@@ -8,7 +8,7 @@ import (
 
 // A fair mutex has a queue in Redis, which decides which waiter is next, so its lease is not handed on inside the process. In the same script
 // as the release, Redis takes the lock for the first waiter of this process if it is that waiter's turn, or else for the head of the queue
-// if the head has a claim (claim.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
+// if the head has a claim (gift.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
 
 // askInQueue sends a FairAsk: it asks for the lock for the first waiter, adds the waiters without a place to the queue, and renews the
 // liveness of this engine.
@@ -30,14 +30,14 @@ func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) {
 	}
 	first, n := f.joining(l.cfg)
 	l.again = false
-	l.lease.ask(w.place, w.Lease, w.Watch, true)
+	l.lease.ask(w.place, w.LeaseTime, w.Watch, true)
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
 	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && !f.denied && w.acceptsGift() {
 		args.Code = l.cfg.claimCode()
 	}
-	l.send(FairAsk, w.place, w.takes(w.Lease), fx).Args = args.Args()
+	l.send(FairAsk, w.place, w.takes(w.LeaseTime), fx).Args = args.Args()
 }
 
 // noteUnsure records for a new lease that a command without an answer may still take the lock for its owner.
@@ -74,7 +74,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	case ran:
 		l.lease.phase = free
 		if c.Reply.Place().Stands {
-			l.ownRivals().noteClaim(now, c, c.Args.FairAsk().Code)
+			l.ownRivals().placed(now, c, c.Args.FairAsk().Code)
 		}
 		ttl, _ := c.Reply.Held()
 		l.refused(now, c, ttl, fx)
@@ -126,7 +126,7 @@ func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Eff
 func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 	w := l.contest.queue.head
 	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
-		c.Args, c.Lease = FairReleaseArgs{Successor: w.place}.Args(), w.Lease
+		c.Args, c.LeaseTime = FairReleaseArgs{Successor: w.place}.Args(), w.LeaseTime
 	}
 }
 
@@ -136,7 +136,7 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	l.contest.acks.settle(Outcome{})
 	l.trackOrphan(g, c.Sent)
 	suspected := g.suspected // while the release was on its way
-	g.ask(c.Args.FairRelease().Successor, c.Lease, false, true)
+	g.ask(c.Args.FairRelease().Successor, c.LeaseTime, false, true)
 	g.phase, g.suspected = ours, suspected
 	f.noteUnsure(now, &g.Tenure)
 	g.confirm(now, c, l.cfg)

@@ -538,7 +538,7 @@ const fairClaimed = `
 			subscribed                       -> fair ask 1 OLD 1001 3s
 			answer stands 2s                -> `
 
-// invariant: claim-counts-from-its-acquire, fair-queue-order
+// invariant: gift-counts-from-its-acquire, fair-queue-order
 func TestFairClaimScenes(t *testing.T) {
 	playScenes(t, FairKind, map[string]string{
 		"a lock that is given counts from the question, and is renewed soon": fairClaimed + `

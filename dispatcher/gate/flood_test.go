@@ -71,12 +71,12 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			codes := func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
-			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
+			cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
 				Stats: &Stats{}, UUID: "A", Code: codes}
 			f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
 			const later = 20 * time.Millisecond // than HandoffTime
 			for i := range 2 {                  // with an hold of ours: its holder, and one who waits
-				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
+				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, LeaseTime: cfg.LeaseTime, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
 				now := later * Time(i)
 				f.step(now, func() { f.m.Ask(now, w, &f.fx) }, tt.answer(now))
 			}
@@ -116,7 +116,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 	for name, kind := range map[string]Kind{"a mutex": MutexKind, "a writer": RWKind} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 1))
-			cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 20 * time.Second, Stats: &Stats{}, UUID: "A"}
+			cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 20 * time.Second, Stats: &Stats{}, UUID: "A"}
 			m := NewEntry("stock:7", kind, cfg).Machine
 			var fx Effects
 			now, asks := Time(0), 0
@@ -134,7 +134,7 @@ func TestFloodIsBoundedWhereAnswersAreSlow(t *testing.T) {
 					}
 				}
 			}
-			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, Lease: cfg.Lease, Watch: true, Write: true, Entry: m.entry()}
+			w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, LeaseTime: cfg.LeaseTime, Watch: true, Write: true, Entry: m.entry()}
 			m.Ask(now, w, &fx)
 			answered()
 			m.Subscribed(now, scripts.Inbox(scripts.LockChannel("stock:7"), "A"), "", &fx)

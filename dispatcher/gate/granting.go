@@ -11,18 +11,18 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	switch {
 	case c.ran() && c.Reply.Granted():
 		g.phase, g.Deadline, l.again = ours, 0, false
-		if c.Asking && g.inLine && l.contest.rivals.claim.id == c.ID { // the line is at the other node still, with our place in it
+		if c.Asking && g.inLine && l.contest.rivals.place.id == c.ID { // the line is at the other node still, with our place in it
 			g.Unsure = now + placeTime
 		}
-		if cl := &l.contest.rivals.claim; cl.id == c.ID { // the lock may have been given for longer
-			g.moveEnds(now, cl.gift)
+		if p := &l.contest.rivals.place; p.id == c.ID { // the lock may have been given for longer
+			g.moveEnds(now, p.gift)
 		}
-		l.contest.rivals.forgetClaim(c.ID)
+		l.contest.rivals.forgetPlace(c.ID)
 		l.confirmTaken(now, g, c)
 		l.admitOrDrop(now, g, c)
 	case c.Result == Unknown:
 		g.unanswered(lateAfter(c.Sent))
-		l.contest.rivals.claim.unanswered(c)
+		l.contest.rivals.place.unanswered(c)
 		l.contest.askedInVain(now, l.cfg, c.ID, l.askTries(), unprovedOutcome(c))
 	case held && c.Result == Answered:
 		g.phase = free
@@ -91,7 +91,7 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	q := &l.contest.queue
 	for w := q.head; w != nil && w.Write == g.write && g.covers(w, c); w = q.head {
 		if w.Watch && !g.Watch {
-			g.watch(w.Lease)
+			g.watch(w.LeaseTime)
 		}
 		q.remove(w)
 		if l.grant(now, w, g) && g.write {
@@ -104,9 +104,9 @@ func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 // covers reports whether w can have the lease that c took.
 func (l *Lease) covers(w *Waiter, c *Command) bool {
 	if l.write {
-		return w.Watch == l.Watch && w.Lease == l.Lease && w.Least <= c.Lease
+		return w.Watch == l.Watch && w.LeaseTime == l.LeaseTime && w.Least <= c.LeaseTime
 	}
-	return w.Lease <= c.Lease
+	return w.LeaseTime <= c.LeaseTime
 }
 
 // grant makes w a hold of g, and then admits what its Owner has queued besides. False: the caller of w has gone. Either way w does not belong to
@@ -220,8 +220,8 @@ func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
 		return
 	}
 	if w.Watch && !g.Watch {
-		g.Stretched = g.Stretched || g.Lease > w.Lease
-		g.watch(w.Lease)
+		g.Stretched = g.Stretched || g.LeaseTime > w.LeaseTime
+		g.watch(w.LeaseTime)
 	}
 	w.Reentry = true
 	l.grant(now, w, g)

@@ -6,12 +6,12 @@ package gate
 
 // settleRenewed grants what the renewal c of g made possible.
 func (l *Lock) settleRenewed(now Time, g *Lease, c *Command) {
-	for _, w := range l.contest.rivals.growing.take(func(w *Waiter) bool { return w.takes(w.Lease) <= c.Lease && (w.asked || c.Sent >= w.Since) }) {
+	for _, w := range l.contest.rivals.growing.take(func(w *Waiter) bool { return w.takes(w.LeaseTime) <= c.LeaseTime && (w.asked || c.Sent >= w.Since) }) {
 		switch {
 		case w.asked:
 			l.growInto(now, g, w)
 		case w.Hold.alive:
-			g.extend(w.Hold, c.Sent+w.Lease-margin(w.Lease))
+			g.extend(w.Hold, c.Sent+w.LeaseTime-margin(w.LeaseTime))
 			settle(w.By, Outcome{})
 		default:
 			settle(w.By, Outcome{Why: w.Hold.why})

@@ -37,7 +37,7 @@ func TestWatchedHolds(t *testing.T) {
 // An engine that has run for years knows when a hold was granted.
 func TestHoldsOfAnOldEngineKnowTheirAge(t *testing.T) {
 	now := 10 * 365 * 24 * time.Hour
-	w := Waiter{Hold: new(Hold), Watch: true, Lease: time.Second}
+	w := Waiter{Hold: new(Hold), Watch: true, LeaseTime: time.Second}
 	h := w.begin(now, &Tenure{Deadline: now + time.Second}, Never, 0)
 	if h.Since() != now {
 		t.Errorf("granted at %v, it says %v", now, h.Since())
@@ -60,7 +60,7 @@ func TestHoldsAreMadeForGrants(t *testing.T) {
 	b := newBench(t, MutexKind, time.Second)
 	m := &maker{}
 	b.step(func(k Machine) {
-		k.Ask(b.now, &Waiter{By: m, Lease: time.Second, Watch: true, Entry: b.entry}, &b.fx)
+		k.Ask(b.now, &Waiter{By: m, LeaseTime: time.Second, Watch: true, Entry: b.entry}, &b.fx)
 	})
 	if m.made != nil {
 		t.Error("made before it was granted")

@@ -17,7 +17,7 @@ func TestHoldsOfALease(t *testing.T) {
 		for range 300 {
 			switch n := rng.IntN(8); {
 			case n < 4:
-				w := Waiter{Hold: new(Hold), Lease: time.Duration(1+rng.IntN(90)) * time.Second, Watch: rng.IntN(3) == 0}
+				w := Waiter{Hold: new(Hold), LeaseTime: time.Duration(1+rng.IntN(90)) * time.Second, Watch: rng.IntN(3) == 0}
 				g.holds.share(w.Hold, &g.Tenure)
 				g.holds.add(w.begin(0, &g.Tenure, Never, 0))
 				living = append(living, w.Hold)

@@ -20,7 +20,7 @@ func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
 	default:
 		lease := l.keepLease(now, g)
 		for w := growing; w != nil; w = w.next {
-			lease = max(lease, w.takes(w.Lease))
+			lease = max(lease, w.takes(w.LeaseTime))
 		}
 		l.send(l.ops(g.write).renew, g.ID, lease, fx)
 	}
@@ -32,8 +32,8 @@ func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
 func (l *Lock) keepLease(now Time, g *Lease) time.Duration {
 	switch {
 	case g.Watch:
-		return g.Lease
-	case l.contest.rw == nil:
+		return g.LeaseTime
+	case l.Kind != RWKind:
 		return time.Millisecond
 	}
 	rest := max(g.extent-now, 0)
@@ -65,7 +65,7 @@ func (l *Lock) unrenewed(now Time, g *Lease, c *Command) {
 func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.addAck(ack)
 	g.phase, g.Next = dead, now
-	l.contest.rivals.forgetClaim(g.ID)
+	l.contest.rivals.forgetPlace(g.ID)
 	if f := l.contest.queue.fair; f != nil {
 		l.contest.askFrom(now) // when the release is answered
 		f.grantedInVain(l, now, g.ID)
@@ -227,7 +227,7 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	case w == nil || !l.fits(w, g) || !l.mayKeep(now):
 		l.drop(now, g, nil)
 	case l.flight == None: // else the answer to that command comes here again
-		l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
+		l.send(l.traits().write.confirm, g.ID, g.LeaseTime, fx)
 	}
 }
 
@@ -244,7 +244,7 @@ func (l *Lock) confirmAhead(now Time, fx *Effects) {
 	if l.flight != None || w == nil || g.phase != ours || g.Doubt || g.handed < aheadAfter || !l.fits(w, g) || now-g.Confirmed < l.cfg.HandoffTime/2 || !l.mayKeep(now) {
 		return
 	}
-	l.send(l.traits().write.confirm, g.ID, g.Lease, fx)
+	l.send(l.traits().write.confirm, g.ID, g.LeaseTime, fx)
 }
 
 // confirmed handles the answer to a confirmation: of a lease without a hold, of one that is handed on, or of one that readers want to join.

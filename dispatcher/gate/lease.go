@@ -27,7 +27,7 @@ const (
 //	ours  -> dead   drop: the last hold ended, or the deadline passed
 //	dead  -> free   released, or Ends passed: no command can reach it, and its TTL has run out in Redis
 //
-// A Sequencer has no Lease: its one call is repeated under its number until Redis has answered (sequenceranswers.go), so that no permit is ever
+// A Sequencer has no LeaseTime: its one call is repeated under its number until Redis has answered (sequenceranswers.go), so that no permit is ever
 // in doubt, asked for twice, or left behind as an orphan.
 type Lease struct {
 	Tenure
@@ -48,12 +48,12 @@ type Lease struct {
 
 // ask begins a lease under a fresh owner id.
 func (l *Lease) ask(id uint64, lease time.Duration, watch, write bool) {
-	*l = Lease{Tenure: Tenure{ID: id, Lease: lease, Watch: watch}, phase: asked, writer: write, write: write}
+	*l = Lease{Tenure: Tenure{ID: id, LeaseTime: lease, Watch: watch}, phase: asked, writer: write, write: write}
 }
 
 // askFor prepares an acquire that got no answer to be sent again for w, under the same owner id.
 func (l *Lease) askFor(w *Waiter) {
-	l.Lease, l.Watch = max(l.Lease, w.Lease), w.Watch && w.Lease >= l.Lease
+	l.LeaseTime, l.Watch = max(l.LeaseTime, w.LeaseTime), w.Watch && w.LeaseTime >= l.LeaseTime
 }
 
 // settled reports whether the lease surely is in Redis, or surely is not (invariant: released-owner-is-dead).
@@ -74,13 +74,13 @@ func (l *Lease) declined() {
 // to that of the watchdog. So it is renewed every third of the watchdog's lease, and the deadline is never further away than that. A
 // renewal gives readers no more time to join, because an outside writer must get its turn.
 func (l *Lease) confirm(now Time, c *Command, cfg *Config) {
-	lease := l.trustedLease(c.Lease, cfg)
-	l.extent = max(l.extent, c.Sent+c.Lease-margin(c.Lease))
+	lease := l.trustedLease(c.LeaseTime, cfg)
+	l.extent = max(l.extent, c.Sent+c.LeaseTime-margin(c.LeaseTime))
 	l.Deadline = max(l.Deadline, c.Sent+lease-margin(lease))
-	l.moveEnds(now, c.Lease)
-	l.Next = c.Sent + l.Lease/3
+	l.moveEnds(now, c.LeaseTime)
+	l.Next = c.Sent + l.LeaseTime/3
 	if !l.Watch {
-		l.Next = c.Sent + cfg.Lease/3
+		l.Next = c.Sent + cfg.LeaseTime/3
 	}
 	l.scheduleDowngrade()
 	if l.write {
@@ -96,14 +96,14 @@ func (l *Lease) trustedLease(lease time.Duration, cfg *Config) time.Duration {
 	if l.write {
 		return lease
 	}
-	return min(lease, cfg.Lease)
+	return min(lease, cfg.LeaseTime)
 }
 
 // unusable is why the lease that c took cannot be granted; Granted: it can. A grant that is read after its own deadline is not passed on.
 func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 	switch {
 	case now >= l.Deadline:
-		return overdue(now, c, l.trustedLease(c.Lease, cfg))
+		return overdue(now, c, l.trustedLease(c.LeaseTime, cfg))
 	case c.Result == UnderReplicated:
 		return Outcome{Why: NotReplicated}
 	}
@@ -113,13 +113,13 @@ func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 // unrenewed handles a renewal that proved nothing. The lease is doubtful, so it is not handed on; it is renewed until its deadline.
 func (l *Lease) unrenewed(now Time, c *Command, tries *retries) {
 	l.Doubt = true
-	lease := l.Lease
+	lease := l.LeaseTime
 	if l.Deadline-now <= giftTime { // however long the lease is, several attempts fit into the last seconds, which are all that a lock has that was given
 		lease = min(lease, giftTime)
 	}
 	l.Next = now + within(tries.next(l.ID), lease)
 	if c.Result == NotSent {
-		l.Next = now + l.Lease/10 // LinkUp comes earlier
+		l.Next = now + l.LeaseTime/10 // LinkUp comes earlier
 	}
 }
 
@@ -149,7 +149,7 @@ func (l *Lease) lasts(now Time, w *Waiter) bool {
 	case w.Watch:
 		return l.Watch
 	}
-	return now+w.Lease-margin(w.Lease) <= l.extent
+	return now+w.LeaseTime-margin(w.LeaseTime) <= l.extent
 }
 
 // suspect makes Redis be asked whether the lease is there, at that time at the latest. The lease is not handed on before the answer.
@@ -167,9 +167,9 @@ func (l *Lease) updateEnds(now Time, c *Command) {
 	}
 	switch c.Result {
 	case Answered, UnderReplicated:
-		l.moveEnds(now, c.Lease)
+		l.moveEnds(now, c.LeaseTime)
 	case Unknown:
-		l.moveEnds(now+LateWindow, c.Lease)
+		l.moveEnds(now+LateWindow, c.LeaseTime)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 )
 
 // Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each engine, on behalf of all its waiters. A
-// release gives the mutex to the first place (claim.go) and publishes that in the inbox of its engine. The others hear nothing of it. So a
+// release gives the mutex to the first place (gift.go) and publishes that in the inbox of its engine. The others hear nothing of it. So a
 // hand-over costs the same however many engines wait.
 //
 // An engine that is refused a mutex subscribes to its inbox for the name, and asks again in line when the subscription stands. After that
@@ -14,7 +14,7 @@ import (
 //
 // Messages in the inbox:
 //
-//   - A - and a code: the mutex is ours (claim.go), or may be: ask now.
+//   - A - and a code: the mutex is ours (gift.go), or may be: ask now.
 //   - A 0: the mutex may be ours, or free, and we are the first: ask now.
 //   - A 1: the mutex is free for others than engines, and we are the first: ask after a pause.
 //
@@ -42,13 +42,13 @@ func (c *Config) placeCode(id uint64) int64 {
 }
 
 // unanswered records that an acquire got no answer. Its owner id may have come into line by it, so its code proves nothing any more.
-func (c *claim) unanswered(asked *Command) {
+func (p *place) unanswered(asked *Command) {
 	if !asked.inLine() {
 		return
 	}
-	c.doubted = asked.ID
-	if c.id == asked.ID {
-		c.code = 0
+	p.doubted = asked.ID
+	if p.id == asked.ID {
+		p.code = 0
 	}
 }
 
@@ -61,22 +61,22 @@ func (r *rivals) notePlace(now Time, asked *Command) {
 	place := asked.Reply.Place()
 	r.listens = place.Listens || !place.Stands
 	if !place.Stands {
-		if r.claim.id == asked.ID {
-			r.endClaim(now, asked.ID)
+		if r.place.id == asked.ID {
+			r.endPlace(now, asked.ID)
 		}
 		return
 	}
 	code := -asked.Args.Place().Code
-	switch fresh := r.claim.id != asked.ID; {
-	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer
+	switch fresh := r.place.id != asked.ID; {
+	case fresh && (!place.New || r.place.doubted == asked.ID), // it came into line before, by an acquire without an answer
 		!fresh && place.New, // it was given the lock, or lost its place
-		!fresh && r.claim.code == 0,
-		fresh && asked.Lease < shortestGift, // a copy may leave the place once more when the gift is over
+		!fresh && r.place.code == 0,
+		fresh && asked.LeaseTime < shortestGift, // a copy may leave the place once more when the gift is over
 		code == -noCode:
 		code = 0
 	}
-	r.noteClaim(now, asked, code)
-	r.claim.ends += placeTime
+	r.placed(now, asked, code)
+	r.place.ends += placeTime
 }
 
 // waitInLine sees to the subscriptions of a waiting engine.
@@ -95,7 +95,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 //  1. A TryLock asks while the inbox of earlier waiters is still heard. A caller comes that waits.
 //  2. The TryLock is refused. No confirmation of the inbox is to come, and no release tells an engine without a place.
 func (r *rivals) joinsLine(w *Waiter) bool {
-	return r.claim.id != 0 || r.inbox.state == subscribed && !w.Try
+	return r.place.id != 0 || r.inbox.state == subscribed && !w.Try
 }
 
 // subscribedToInbox handles the confirmation of the inbox, which comes again after a reconnect, or its refusal. True: the waiters are to ask again.
@@ -114,7 +114,7 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 
 // waitsForInbox reports whether our place in line is told by the inbox, and is not to listen to the lock's channel.
 func (r *rivals) waitsForInbox() bool {
-	return r.claim.id != 0 && !r.listens && r.inbox.state == subscribed
+	return r.place.id != 0 && !r.listens && r.inbox.state == subscribed
 }
 
 // isInbox reports whether a channel is this engine's inbox.
@@ -132,7 +132,7 @@ func (c *Config) pauseInLine(polls bool) time.Duration {
 
 // notified handles the messages in the inbox.
 func (l *Lock) notified(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.contest.rw != nil || l.lease.phase != ours) {
+	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.Kind == RWKind || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.leave(now, l.cfg.pauseInLine(l.traits().polls))

@@ -3,7 +3,7 @@ package gate
 import "testing"
 
 // When a code proves nothing: the sequences by which it may be older than the place that stands now.
-// invariant: claim-counts-from-its-acquire, released-owner-is-dead
+// invariant: gift-counts-from-its-acquire, released-owner-is-dead
 func TestLineDoubtScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
 		"a first question that got no answer may have left the place, and been given the lock": inLine + `
@@ -25,29 +25,29 @@ func TestLineDoubtScenes(t *testing.T) {
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> c: granted until 5.22s`,
-		"the code of a place that was given up comes late": claimed + `
+		"the code of a place that was given up comes late": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
 			c locks                          -> acquire in line 3 3s n 1003
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			given 2                          -> acquire in line 4 3s n 1004`,
-		"the code of an owner who was forced off comes late": claimed + `
+		"the code of an owner who was forced off comes late": placed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
 			given 2                          -> acquire in line 4 3s n 1004`,
-		"what is said on the channel that all listen to is not for a place": claimed + `
+		"what is said on the channel that all listen to is not for a place": placed + `
 			says 1002`,
-		"another owner who is forced off leaves the place as it is": claimed + `
+		"another owner who is forced off leaves the place as it is": placed + `
 			force u:7 7                      -> release 7 u:7
 			answer not-mine                  -> force ok: lost; acquire in line 2 3s n 1002`,
-		"a lock that was given and has vanished is asked for under a fresh owner id": claimed + `
+		"a lock that was given and has vanished is asked for under a fresh owner id": placed + `
 			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew 2 3s
 			answer not-mine                  -> b ends: lost; release from line 2 n 1002
 			c locks
 			answer not-mine                  -> acquire in line 3 3s n 1003`,
-		"a lock that was granted to a place and has vanished, too": claimed + `
+		"a lock that was granted to a place and has vanished, too": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			after 1s                         -> renew 2 3s; unsubscribe redisson_lock__channel:{stock}:wheellock:u
@@ -55,19 +55,19 @@ func TestLineDoubtScenes(t *testing.T) {
 			c locks
 			answer not-mine                  -> acquire 3 3s`,
 		"a lock that was given over a later link is handed on": `
-			link-breaks` + claimed + `
+			link-breaks` + placed + `
 			c locks
 			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> c: granted until 2.97s, handed on; b ok: granted`,
-		"the longer the round trips, the more must be left of a lock that is given": claimed + `
+		"the longer the round trips, the more must be left of a lock that is given": placed + `
 			rtt 100ms
 			stall 2169ms
 			given 2                          -> b: granted until 2.97s`,
-		"a lock of which too few round trips are left is asked for": claimed + `
+		"a lock of which too few round trips are left is asked for": placed + `
 			rtt 100ms
 			stall 2170ms
 			given 2                          -> acquire in line 2 3s n 1002`,
-		"an answer without a place proves nothing, and the one before counts": claimed + `
+		"an answer without a place proves nothing, and the one before counts": placed + `
 			stall 2s
 			told 0                           -> acquire in line 2 3s n 1002
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
@@ -102,7 +102,7 @@ func TestLineDoubtScenes(t *testing.T) {
 			answer joins 2s
 			told -1                          -> acquire in line 2 3s n 1
 			answer 1                         -> b: granted until 2.97s`,
-		"who asks once beside a place is given nothing": claimed + `
+		"who asks once beside a place is given nothing": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			c locks try

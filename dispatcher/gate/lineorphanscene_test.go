@@ -3,7 +3,7 @@ package gate
 import "testing"
 
 // Owner id 2 was granted the lock and released, and an acquire of it may still leave a place. It is released once more at 2.25 s.
-const orphaned = claimed + `
+const orphaned = placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
@@ -12,7 +12,7 @@ const orphaned = claimed + `
 			answer 0                         -> b ok: granted`
 
 // And C stands in line.
-const orphanedClaimed = orphaned + `
+const orphanedPlaced = orphaned + `
 			c locks                          -> acquire in line 3 3s n 1003
 			answer joins 2s                  -> `
 
@@ -20,7 +20,7 @@ const orphanedClaimed = orphaned + `
 // invariant: released-owner-is-dead
 func TestLineOrphanScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a message may be for an orphan, which is released at once, and once more at its time": orphanedClaimed + `
+		"a message may be for an orphan, which is released at once, and once more at its time": orphanedPlaced + `
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
 			answer stands 2s
@@ -29,7 +29,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"also a code that is not enough": orphanedClaimed + `
+		"also a code that is not enough": orphanedPlaced + `
 			stall 2.595s
 			given 3                          -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003`,
@@ -37,7 +37,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			c locks                          -> acquire in line 3 3s n 1003
 			answer 1                         -> c: granted until 2.99s
 			told 0`,
-		"an orphan is released for messages every 16 ms at most, and once more at its time": orphanedClaimed + `
+		"an orphan is released for messages every 16 ms at most, and once more at its time": orphanedPlaced + `
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
 			answer stands 2s
@@ -51,7 +51,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			c waits-no-longer                -> c: gave up, last taken for 2s; release from line 3 n 1003
 			answer not-mine
 			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.214s) release from line 2 n 1002`,
-		"a message just before its time does not put it off": orphanedClaimed + `
+		"a message just before its time does not put it off": orphanedPlaced + `
 			stall 2.22s
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
@@ -68,7 +68,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			subscribed                       -> acquire in line 2 3s n 1002
 			answer joins 5s
 			told 0                           -> acquire in line 2 3s n 1002`,
-		"each of two orphans is released": orphanedClaimed + `
+		"each of two orphans is released": orphanedPlaced + `
 			told 0                           -> release from line 2 n 1002
 			answer not-mine                  -> acquire in line 3 3s n 1003
 			lost
@@ -88,7 +88,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			force u:2 2                      -> release 2 u:2
 			answer not-mine                  -> force ok: lost
 			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002`,
-		"a place is released for as long as it may stand": claimed + `
+		"a place is released for as long as it may stand": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			stall 70.199s
 			not-sent
@@ -119,13 +119,13 @@ func TestLineOrphanScenes(t *testing.T) {
 			b waits-no-longer                -> b: gave up, last doubtful
 			again OOM
 			after 40ms                       -> (33ms) release from line 2 n 1002`,
-		"a name is not idle while the inbox is subscribed to": claimed + `
+		"a name is not idle while the inbox is subscribed to": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
 			idle                             -> false
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
-		"a message on the flooded channel leads to a question later, also beside a TryLock": claimed + inVain(vainQuestions) + `
+		"a message on the flooded channel leads to a question later, also beside a TryLock": placed + inVain(vainQuestions) + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
 			c locks try                      -> acquire 3 3s

@@ -19,13 +19,14 @@ func newLock() Machine { return &Lock{contest: &noContest} }
 
 // reset makes l as new. A read-write lock keeps its contest, which is one piece of memory with it.
 func (l *Lock) reset(cfg *Config) {
-	rw := l.contest.rw
+	own := l.contest
 	*l = Lock{Entry: l.Entry, cfg: cfg, contest: &noContest}
-	switch {
-	case rw != nil:
-		rw.reset()
-		l.contest = &rw.contest
-	case l.Kind == FairKind:
+	switch l.Kind {
+	case RWKind:
+		*own.rw = readWrite{}
+		own.reset(own.rivals)
+		l.contest = own
+	case FairKind:
 		l.ownContest().queue.fair = &fairQueue{}
 	}
 }
@@ -152,7 +153,7 @@ func (l *Lock) Waiting() int { return int(l.contest.queue.n) }
 // send adds the command of the name to fx. Its caller may fill in more of it, at once.
 func (l *Lock) send(op Op, id uint64, lease time.Duration, fx *Effects) *Command {
 	c := fx.add(op)
-	c.Entry, c.Op, c.ID, c.Lease, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
+	c.Entry, c.Op, c.ID, c.LeaseTime, c.Epoch = &l.Entry, op, id, lease, l.cfg.Epoch
 	l.flight = op
 	return c
 }

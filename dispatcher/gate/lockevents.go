@@ -10,7 +10,7 @@ import (
 // Ask is a caller that wants the name.
 func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	l.endDue(now)
-	w.Write = w.Write || l.contest.rw == nil
+	w.Write = w.Write || l.Kind != RWKind
 	q := &l.contest.queue
 	switch {
 	case w.Adopts != "":
@@ -110,7 +110,7 @@ func (l *Lock) Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *E
 		g.extend(h, until)
 		settle(ack, Outcome{})
 	default:
-		l.ownRivals().growing.push(&Waiter{By: ack, Hold: h, Lease: lease, Since: now})
+		l.ownRivals().growing.push(&Waiter{By: ack, Hold: h, LeaseTime: lease, Since: now})
 	}
 	l.advance(now, fx)
 }
@@ -121,7 +121,7 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 		l.notified(now, news, fx)
 		return
 	}
-	if l.contest.rw == nil { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
+	if l.Kind != RWKind { // of a read-write lock a 1 is for readers; of a mutex it is for waiters of Redisson
 		if l.contest.queue.fair != nil && l.takeGift(now, news, fx) {
 			news.N--
 		}
@@ -137,8 +137,7 @@ func (l *Lock) Message(now Time, news News, fx *Effects) {
 // freed handles n messages that the lock was freed. One may be the message of our own release, which comes back. The leases of this process
 // may be gone.
 func (l *Lock) freed(now Time, n int32) {
-	r, rw := l.ownRivals(), l.contest.rw
-	have := l.lease.phase == ours
+	r, have := l.ownRivals(), l.lease.phase == ours
 	if have {
 		r.noteFound(now, false)
 	} else if (n > 1 || !r.own) && r.turns.listen > 0 {
@@ -146,7 +145,7 @@ func (l *Lock) freed(now Time, n int32) {
 	}
 	r.own = false
 	r.turns.noteMessage(now)
-	if (rw != nil || !have) && !r.waitsForInbox() {
+	if (l.Kind == RWKind || !have) && !r.waitsForInbox() {
 		l.askAgain()
 	}
 	if have {
@@ -220,7 +219,7 @@ func (l *Lock) endPauses(now Time) {
 // Redis has granted it and the answer is still on its way, it is never granted here.
 func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects) {
 	l.endDue(now)
-	write := l.contest.rw == nil || strings.HasSuffix(owner, WriterSuffix)
+	write := l.Kind != RWKind || strings.HasSuffix(owner, WriterSuffix)
 	if g := l.leaseOf(id); g != nil && id != 0 && g.phase == ours && g.write == write {
 		l.contest.rivals.endStay()
 		l.lose(now, g, Lost, ack)
@@ -229,10 +228,10 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 			f.grantedInVain(l, now, id)
 		}
 		r := l.ownRivals()
-		claimed := r.claim.id == id && r.claim.write == write // a reader and a writer of that number are two owners
-		inLine := id != 0 && l.Kind.InLine() && (claimed || g != nil && g.inLine)
-		if claimed {
-			r.forgetClaim(id)
+		placed := r.place.id == id && r.place.write == write // a reader and a writer of that number are two owners
+		inLine := id != 0 && l.Kind.InLine() && (placed || g != nil && g.inLine)
+		if placed {
+			r.forgetPlace(id)
 		}
 		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, ack: ack})
 	}

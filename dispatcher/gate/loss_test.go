@@ -10,7 +10,7 @@ import (
 func TestLoss(t *testing.T) {
 	playWorld(t, "at the deadline ends the hold, then releases, then asks afresh", func(w *world) {
 		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		renewal := a.expect(Renew)
 		w.after(holder.hold.Deadline() - a.now() - 1)
 		holder.wantHolding()
@@ -25,13 +25,13 @@ func TestLoss(t *testing.T) {
 	})
 	playWorld(t, "frees also what a late renewal has kept in Redis", func(w *world) {
 		a, holder, next := heldBy(w, 1)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		renewal := a.expect(Renew)
 		renewal.send()
-		w.after(a.cfg.Lease * 2 / 3) // lost here, not yet there
+		w.after(a.cfg.LeaseTime * 2 / 3) // lost here, not yet there
 		holder.wantEnd(Lost)
 		renewal.run()
-		w.after(a.cfg.Lease / 2)
+		w.after(a.cfg.LeaseTime / 2)
 		renewal.answer()
 		w.want(a.expect(Release).ID == holder.hold.Tenure, "the release of what is lost")
 		a.expect(Release).answer()
@@ -47,7 +47,7 @@ func TestLoss(t *testing.T) {
 	playWorld(t, "an Unlock that the machine hears after it is lost", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		holder.stop()
-		w.pass(a.cfg.Lease)
+		w.pass(a.cfg.LeaseTime)
 		holder.hold.Entry.Machine.NextAlarm()
 		holder.from.step(holder.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Wake(now, fx) }, "is woken")
 		holder.unlockHeard()

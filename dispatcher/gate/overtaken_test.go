@@ -9,13 +9,13 @@ func TestOvertakenUnlock(t *testing.T) {
 		Closed: func(w *world, a *process) { a.close() },
 		Lost:   func(w *world, a *process) { a.force(stock) },
 		TooLong: func(w *world, a *process) {
-			w.after(a.cfg.Lease / 3)
+			w.after(a.cfg.LeaseTime / 3)
 			a.expect(Renew).answer()
-			w.after(a.cfg.MaxHold - a.cfg.Lease/3)
+			w.after(a.cfg.MaxHold - a.cfg.LeaseTime/3)
 		},
 	} {
 		playAlone(t, whyNames[why], func(w *world, a *process) {
-			a.cfg.MaxHold = a.cfg.Lease / 2
+			a.cfg.MaxHold = a.cfg.LeaseTime / 2
 			holder := a.lock()
 			a.expect(Acquire).answer()
 			w.want(holder.stop(), "a hold to unlock")

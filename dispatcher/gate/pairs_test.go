@@ -21,7 +21,7 @@ type instantServer struct {
 }
 
 func newInstantServer(kind Kind) *instantServer {
-	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
+	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
 		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
 	return &instantServer{now: time.Hour, cfg: cfg, machine: NewEntry("stock", kind, cfg).Machine}
 }
@@ -60,7 +60,7 @@ func (u *pairUser) End(Why) {}
 
 func (u *pairUser) ask(s *instantServer) {
 	u.hold = Hold{By: u}
-	u.waiter = Waiter{By: u, Hold: &u.hold, Lease: s.cfg.Lease, Watch: true, N: 1, Write: true}
+	u.waiter = Waiter{By: u, Hold: &u.hold, LeaseTime: s.cfg.LeaseTime, Watch: true, N: 1, Write: true}
 	u.granted = false
 	s.machine.Ask(s.now, &u.waiter, &s.fx)
 }

@@ -9,7 +9,7 @@ import (
 func renewable(now Time, n int64, holds int) *permits {
 	m := &permits{ends: timed[*permit]{by: byEnd}}
 	for i := range holds {
-		p := &permit{ps: m, h: &Hold{}, n: n, Tenure: Tenure{ID: uint64(1000 * i), Lease: time.Duration(i+2) * time.Second, Watch: true}}
+		p := &permit{ps: m, h: &Hold{}, n: n, Tenure: Tenure{ID: uint64(1000 * i), LeaseTime: time.Duration(i+2) * time.Second, Watch: true}}
 		m.due.put(p, now+Time(i/2))
 	}
 	return m
@@ -21,8 +21,8 @@ func renewable(now Time, n int64, holds int) *permits {
 func TestARenewalOfSeveralHolds(t *testing.T) {
 	const now = time.Hour
 	m := renewable(now, 1, 8)
-	if c, due := m.renewDue(now + 1); !due || c.Lease != 2*time.Second || len(c.Ack.(*renewal).some) != 4 || m.due.next() != now+2 {
-		t.Fatalf("due %v, as urgent as %v, the next in %v; want the lease of 2s, and 2ns", due, c.Lease, m.due.next()-now)
+	if c, due := m.renewDue(now + 1); !due || c.LeaseTime != 2*time.Second || len(c.Ack.(*renewal).some) != 4 || m.due.next() != now+2 {
+		t.Fatalf("due %v, as urgent as %v, the next in %v; want the lease of 2s, and 2ns", due, c.LeaseTime, m.due.next()-now)
 	}
 	m = renewable(now, 400, 5)
 	for left := 5; left > 0; left -= 2 { // a call is short, however many permits a hold has
@@ -32,7 +32,7 @@ func TestARenewalOfSeveralHolds(t *testing.T) {
 		}
 	}
 	m = &permits{sent: now, ends: timed[*permit]{by: byEnd}}
-	p := &permit{ps: m, h: &Hold{}, Tenure: Tenure{Lease: time.Second, Watch: true}, extend: time.Minute}
+	p := &permit{ps: m, h: &Hold{}, Tenure: Tenure{LeaseTime: time.Second, Watch: true}, extend: time.Minute}
 	if m.confirm(renewed{p, time.Minute}); p.Deadline != now+time.Minute-margin(time.Minute) {
 		t.Errorf("extended by a minute it ends after %v", p.Deadline-now)
 	}

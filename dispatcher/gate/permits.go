@@ -58,7 +58,7 @@ func (s *Sequencer) admitPermits(now Time, c *Command) (vain Outcome) {
 		if !served && !c.Args.Take().Resent {
 			break
 		}
-		p := &permit{Tenure: Tenure{ID: id, Lease: one.lease, Deadline: c.Sent + one.lease - margin(one.lease)}, ps: &s.permits, n: one.n}
+		p := &permit{Tenure: Tenure{ID: id, LeaseTime: one.lease, Deadline: c.Sent + one.lease - margin(one.lease)}, ps: &s.permits, n: one.n}
 		late := now >= p.Deadline // a grant that is read after its own deadline is not passed on
 		if !served || late || !s.grantPermits(now, p, c.Sent) {
 			s.permits.release(p, nil)
@@ -74,7 +74,7 @@ func (s *Sequencer) admitPermits(now Time, c *Command) (vain Outcome) {
 // grantPermits makes p the hold of the first waiter if it wants just these permits, or of one behind it if its caller has gone. False: nobody
 // wants them.
 func (s *Sequencer) grantPermits(now Time, p *permit, sent Time) bool {
-	for w := s.contest.queue.head; w != nil && w.N == p.n && w.Lease == p.Lease; w = s.contest.queue.head {
+	for w := s.contest.queue.head; w != nil && w.N == p.n && w.LeaseTime == p.LeaseTime; w = s.contest.queue.head {
 		p.h, p.Watch = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold), w.Watch
 		if s.grant(now, w) {
 			s.permits.add(p, sent)
@@ -90,7 +90,7 @@ func (ps *permits) add(p *permit, sent Time) {
 	ps.held = append(ps.held, p)
 	ps.cfg.Stats.Held.Inc()
 	if p.Watch {
-		ps.due.put(p, sent+p.Lease/3)
+		ps.due.put(p, sent+p.LeaseTime/3)
 	}
 	ps.ends.put(p, min(p.Deadline, p.h.until.at))
 }

@@ -44,8 +44,8 @@ func (s *Sequencer) rests(now Time) bool {
 	return w != nil && s.collecting.rests(now, w.N)
 }
 
-// place is this engine's in the line for permits.
-type place struct {
+// permitsPlace is this engine's place in the line for permits.
+type permitsPlace struct {
 	permits int64 // how many it is for; 0: there is none
 	leads   bool  // it is known to be the first
 }
@@ -58,7 +58,7 @@ func (s *Sequencer) noteUncalled(now Time) {
 }
 
 // heeds reports whether a message on the name's channel is for this engine.
-func (p *place) heeds() bool { return p.leads || p.permits == 0 }
+func (p *permitsPlace) heeds() bool { return p.leads || p.permits == 0 }
 
 // leaveLine gives up our place: no caller waits any more. If it collected, its turn is over, and it rests for its share.
 func (s *Sequencer) leaveLine(now Time) Command {
@@ -69,7 +69,7 @@ func (s *Sequencer) leaveLine(now Time) Command {
 	if on := &s.collecting; on.began != 0 {
 		on.began, on.notBefore = 0, now+collectRest*(now-on.began)
 	}
-	s.place = place{}
+	s.place = permitsPlace{}
 	return c
 }
 
@@ -94,11 +94,11 @@ func (s *Sequencer) notePlace(c *Command) {
 	}
 	switch {
 	case !p.Stands:
-		s.place = place{}
+		s.place = permitsPlace{}
 	case p.New:
-		s.place = place{permits: c.Args.Take().wanted()}
+		s.place = permitsPlace{permits: c.Args.Take().wanted()}
 	default:
-		s.place = place{permits: c.Args.Take().Place}
+		s.place = permitsPlace{permits: c.Args.Take().Place}
 	}
 }
 

@@ -40,13 +40,13 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 		ps.due.drop(p)                                     // until the answer
 		one := renewed{p, max(p.extend, time.Millisecond)} // of a fixed lease it only asks whether the permits are there
 		if p.Watch {
-			one.lease = max(p.extend, p.Lease)
+			one.lease = max(p.extend, p.LeaseTime)
 		}
 		r.some = append(r.some, one)
-		shortest = min(shortest, p.Lease)
+		shortest = min(shortest, p.LeaseTime)
 		holds = scripts.AppendPermitHold(holds, p.ID, p.n, one.lease)
 	}
-	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), Lease: shortest, Ack: r}, true
+	return Change{Op: PermitRenew, Args: PermitRenewArgs{scripts.PermitHolds(holds)}.Args(), LeaseTime: shortest, Ack: r}, true
 }
 
 // Settle handles the answer to a renewal. It implements Settler.
@@ -60,7 +60,7 @@ func (r *renewal) Settle(out Outcome) bool {
 		switch {
 		case !p.h.alive: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline
-			ps.due.put(p.permit, ps.now+within(pause, p.Lease))
+			ps.due.put(p.permit, ps.now+within(pause, p.LeaseTime))
 			if p.ack != nil && out.Why != Down {
 				p.pendingAck.settle(out)
 				p.extend = 0
@@ -109,7 +109,7 @@ func (ps *permits) confirm(p renewed) {
 		p.pendingAck.settle(Outcome{})
 		p.extend = 0
 		if p.Watch {
-			ps.due.put(p.permit, ps.sent+p.Lease/3)
+			ps.due.put(p.permit, ps.sent+p.LeaseTime/3)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (w *world) newProcess(uuid string) *process {
 	p := &process{
 		world: w, uuid: uuid, born: time.Hour,
 		cfg: &Config{
-			UUID: uuid, Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: fairWaiterLease,
+			UUID: uuid, LeaseTime: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: fairWaiterLease,
 			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
 		},
 		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool), given: make(map[string]uint64),
@@ -110,7 +110,7 @@ func (p *process) step(c *Entry, event func(m Machine, now Time, fx *Effects), f
 func (p *process) collect(fx *Effects) {
 	for _, commands := range fx.Commands {
 		for _, c := range commands {
-			p.world.note("%s   asks for %v %d of %s, %+v, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Args, c.Lease)
+			p.world.note("%s   asks for %v %d of %s, %+v, lease %v", p.uuid, c.Op, c.ID, c.Entry.Name, c.Args, c.LeaseTime)
 			p.checkCommand(&c)
 			p.seen.sent(&c)
 			p.outbox = append(p.outbox, &inFlightCommand{Command: c, from: p})

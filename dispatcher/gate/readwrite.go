@@ -16,8 +16,6 @@ import (
 // Requests of this process are granted in the order of arrival. Readers that follow each other are granted together. A reader that comes
 // while a writer waits, waits behind the writer. Only the call of an Owner with a living hold is granted at once.
 type readWrite struct {
-	contest  contest
-	rivals   rivals
 	owners   rwOwners
 	askTries retries // failures in a row of questions for the head of the queue
 }
@@ -29,16 +27,12 @@ const WriterSuffix = ":write"
 func newRW() Machine {
 	all := &struct {
 		Lock
-		own readWrite
+		own contest
+		rivals
+		readWrite
 	}{}
-	all.own.contest.rw = &all.own
-	all.Lock.contest = &all.own.contest
+	all.contest, all.own.rivals, all.own.rw = &all.own, &all.rivals, &all.readWrite
 	return &all.Lock
-}
-
-func (r *readWrite) reset() {
-	*r = readWrite{contest: contest{rw: r}}
-	r.contest.reset(&r.rivals)
 }
 
 // askToJoin asks whether the readers' lease stands, and sets the TTL that the readers at the head of the queue need.
@@ -74,10 +68,10 @@ func (l *Lock) confirmedForReaders(now Time, g *Lease, c *Command, fx *Effects) 
 // reader for which that is not enough is asked for by the next question.
 func (q *Queue) longest() time.Duration {
 	head := q.head
-	lease := head.Lease
+	lease := head.LeaseTime
 	for w, n := head.next, 1; w != nil && n < mostServed && !w.Write && !head.Watch; w, n = w.next, n+1 {
 		if !w.Watch {
-			lease = max(lease, w.Lease)
+			lease = max(lease, w.LeaseTime)
 		}
 	}
 	return lease
@@ -120,7 +114,7 @@ func (l *Lock) downgraded(now Time, g *Lease, c *Command) {
 		l.contest.acks.settle(Outcome{})
 		if c.Result == UnderReplicated {
 			// Replicas that lack the downgrade let the keys run out when they would have without it.
-			g.Deadline = min(g.Deadline, c.Sent+c.Lease-margin(c.Lease))
+			g.Deadline = min(g.Deadline, c.Sent+c.LeaseTime-margin(c.LeaseTime))
 			g.follow()
 			l.unrenewed(now, g, c)
 			return

@@ -41,14 +41,14 @@ func TestReentry(t *testing.T) {
 	playAlone(t, "that needs more of a watched lease does not shorten what the watchdog renews", func(w *world, a *process) {
 		outer := a.ask(stock, wants{owner: 7})
 		a.expect(Acquire).answer()
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		for w.now < 1800*time.Millisecond { // Redis is busy: the deadline comes near
 			a.await(Renew).again()
 		}
 		inner := a.ask(stock, wants{owner: 7, lease: 300 * time.Millisecond})
 		a.await(Renew).answer()
 		inner.wantAnswer(Granted)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		a.expect(Renew).answer()
 		w.want(outer.holds(), "the outer one to hold on")
 	})

@@ -44,11 +44,11 @@ func TestReplicas(t *testing.T) {
 	playWorld(t, "a renewal does not move the deadline, and is asked for again", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
 		deadline := holder.hold.Deadline()
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		a.expect(Renew).alone()
 		w.want(holder.hold.Deadline() == deadline, "the deadline to stay")
 		a.silent()
-		w.after(a.cfg.Lease / 10)
+		w.after(a.cfg.LeaseTime / 10)
 		a.expect(Renew).answer()
 		w.want(holder.hold.Deadline() > deadline, "the deadline to move")
 	})
@@ -67,7 +67,7 @@ func TestReplicas(t *testing.T) {
 	})
 	playWorld(t, "a renewal prolongs the key all the same: it is freed for as long as it may stand", func(w *world) {
 		a, holder, _ := heldBy(w, 0)
-		w.after(a.cfg.Lease / 3)
+		w.after(a.cfg.LeaseTime / 3)
 		a.expect(Renew).alone()
 		for !holder.over {
 			w.after(time.Millisecond)
@@ -75,7 +75,7 @@ func TestReplicas(t *testing.T) {
 				a.outbox[0].notSent()
 			}
 		}
-		w.after(a.cfg.Lease / 5) // past the deadline as it was, and the key stands
+		w.after(a.cfg.LeaseTime / 5) // past the deadline as it was, and the key stands
 		w.want(w.redis.owner(stock) != "", "the key")
 		a.linkUp()
 		a.expect(Release).answer()

@@ -9,7 +9,7 @@ type Warned interface {
 }
 
 // half is when half of the lease is left.
-func (t *Tenure) half() Time { return t.Deadline - t.Lease/2 }
+func (t *Tenure) half() Time { return t.Deadline - t.LeaseTime/2 }
 
 // warnOverdue warns the watched holds if their renewal is overdue, after c has confirmed nothing.
 func (l *Lease) warnOverdue(now Time, c *Command, stats *Stats) {

@@ -14,7 +14,7 @@ type rivals struct {
 	last   lastAnswer // about the waiters
 
 	spins   uint8 // refusals in a row of waiters that poll
-	claim   claim
+	place   place
 	listens bool // this engine's place is to listen to the lock's channel
 }
 
@@ -37,10 +37,10 @@ func (r *rivals) idle() bool {
 	return r.state == unsubscribed && r.inbox.state == unsubscribed && r.keep == Never && len(r.orphans) == 0
 }
 
-// forgetClaim forgets the claim of an owner id that has the lock, or is to be released.
-func (r *rivals) forgetClaim(id uint64) {
-	if id != 0 && r.claim.id == id {
-		r.claim.id = 0
+// forgetPlace forgets the place of an owner id that has the lock, or is to be released.
+func (r *rivals) forgetPlace(id uint64) {
+	if id != 0 && r.place.id == id {
+		r.place.id = 0
 	}
 }
 

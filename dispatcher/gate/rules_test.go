@@ -95,7 +95,7 @@ func (p *process) checkCommand(c *Command) {
 		if p.released[c.ID] {
 			p.world.broken(fmt.Sprintf("%v %d: its release was sent before", c.Op, c.ID))
 		}
-		if c.Lease <= 0 {
+		if c.LeaseTime <= 0 {
 			p.world.broken(fmt.Sprintf("%v %d without a lease", c.Op, c.ID))
 		}
 		return
@@ -181,7 +181,7 @@ func (p *process) checkKey(name string) {
 		p.world.broken(fmt.Sprintf("%s has forgotten %s, which it holds in Redis under %d", p.uuid, name, id))
 	}
 	m := c.Machine.(*Lock)
-	if m.leaseOf(id) != nil || m.contest.rivals.claim.id == id || m.contest.rivals.orphans.of(id) >= 0 || m.contest.queue.fair.knows(m.contest.queue.head, id) {
+	if m.leaseOf(id) != nil || m.contest.rivals.place.id == id || m.contest.rivals.orphans.of(id) >= 0 || m.contest.queue.fair.knows(m.contest.queue.head, id) {
 		return
 	}
 	p.world.broken(fmt.Sprintf("%s does not know that it holds %s in Redis under %d", p.uuid, name, id))

@@ -24,7 +24,7 @@ const laterReaderInLine = `
 			answer 0                         -> b: granted until 2.98s`
 
 // B wants to write. It has been refused and stands in line.
-const writerClaimed = `
+const writerPlaced = `
 			codes
 			b locks write                    -> acquire write 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -32,7 +32,7 @@ const writerClaimed = `
 			answer joins 2s                  -> `
 
 // B wants to read. It has been refused and stands in line.
-const readerClaimed = `
+const readerPlaced = `
 			codes
 			b locks                          -> acquire read 1 3s
 			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -40,17 +40,17 @@ const readerClaimed = `
 			answer joins 2s                  -> `
 
 // A writer that is given the lock.
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestRWGiftScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
-		"a writer is given the lock by its code": writerClaimed + `
+		"a writer is given the lock by its code": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew write 2 3s
 			answer 1
 			b until                          -> 3.02s
 			b unlocks                        -> release write 2
 			answer given 0                   -> b ok: granted`,
-		"its code counts once": writerClaimed + `
+		"its code counts once": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			given 2
 			b unlocks                        -> release write 2
@@ -59,10 +59,10 @@ func TestRWGiftScenes(t *testing.T) {
 			c locks write                    -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 2                          -> acquire write in line 3 3s n 1003`,
-		"a lock that was given over an earlier link is asked for": writerClaimed + `
+		"a lock that was given over an earlier link is asked for": writerPlaced + `
 			link-breaks
 			given 2                          -> acquire write in line 2 3s n 1002`,
-		"readers behind a writer that was given the lock ask for it": writerClaimed + `
+		"readers behind a writer that was given the lock ask for it": writerPlaced + `
 			c locks
 			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> release write 2
@@ -81,26 +81,26 @@ func TestRWGiftScenes(t *testing.T) {
 			d locks
 			b unlocks                        -> downgrade 2 3s
 			answer 0                         -> b ok: granted; d: granted until 2.97s, handed on`,
-		"a lock that was given to a place that is being given up": writerClaimed + `
+		"a lock that was given to a place that is being given up": writerPlaced + `
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			given 2
 			answer 1                         -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.97s`,
-		"a lock that was given and has vanished is asked for under a fresh owner id": writerClaimed + `
+		"a lock that was given and has vanished is asked for under a fresh owner id": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew write 2 3s
 			answer not-mine                  -> b ends: lost; release write from line 2 n 1002
 			c locks write
 			answer not-mine                  -> acquire write in line 3 3s n 1003`,
-		"a lock that is freed while others stand in line is left to the first": writerClaimed + `
+		"a lock that is freed while others stand in line is left to the first": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			c locks
 			b unlocks                        -> release write 2
 			answer waiting 0 2               -> b ok: granted
 			after 17ms
 			after 1ms                        -> acquire read 3 3s n 1003`,
-		"a message on the channel has a lock that was given looked for": writerClaimed + `
+		"a message on the channel has a lock that was given looked for": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			message                          -> renew write 2 3s`,
 	})
@@ -110,19 +110,19 @@ func TestRWGiftScenes(t *testing.T) {
 // invariant: released-owner-is-dead
 func TestRWLineScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
-		"readers are told, and come in together": readerClaimed + `
+		"readers are told, and come in together": readerPlaced + `
 			c locks
 			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s; c: granted until 2.97s
 			d locks                          -> d: granted until 2.97s, handed on
 			told 0`,
-		"readers are given nothing": readerClaimed + `
+		"readers are given nothing": readerPlaced + `
 			given 2                          -> acquire read 2 3s n 1002
 			answer stands 2s`,
-		"readers in line ask by themselves as seldom as others": readerClaimed + `
+		"readers in line ask by themselves as seldom as others": readerPlaced + `
 			after 1566ms
 			after 2ms                        -> (1ms) acquire read 2 3s n 1002`,
-		"the first in line listens to the channel while an owner is no engine": readerClaimed + `
+		"the first in line listens to the channel while an owner is no engine": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			answer leads 2s                  -> subscribe redisson_rwlock:{stock}
 			subscribed                       -> acquire read 2 3s n 1002
@@ -189,45 +189,45 @@ func TestRWLineScenes(t *testing.T) {
 			answer stands 2s
 			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> c: granted until 2.99s`,
-		"a reader at the head gives up, and a writer follows": readerClaimed + `
+		"a reader at the head gives up, and a writer follows": readerPlaced + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> c: granted until 2.97s`,
-		"a writer at the head gives up, and a reader follows": writerClaimed + `
+		"a writer at the head gives up, and a reader follows": writerPlaced + `
 			c locks
 			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n 1003
 			answer joins 2s
 			told 0                           -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.97s`,
-		"a writer at the head gives up, and another follows at its place": writerClaimed + `
+		"a writer at the head gives up, and another follows at its place": writerPlaced + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			given 2                          -> c: granted until 2.97s`,
-		"a writer gives up while its question is on its way, and a reader follows": writerClaimed + `
+		"a writer gives up while its question is on its way, and a reader follows": writerPlaced + `
 			c locks
 			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			answer stands 2s                 -> release write from line 2 n 1002
 			answer not-mine                  -> acquire read 3 3s n 1003`,
-		"a writer that is granted when it has given up, and a reader follows": writerClaimed + `
+		"a writer that is granted when it has given up, and a reader follows": writerPlaced + `
 			c locks
 			told 0                           -> acquire write in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			answer 1                         -> release write 2
 			answer given 0                   -> acquire read 3 3s n 1003`,
-		"who asks once beside a place is told at once": writerClaimed + `
+		"who asks once beside a place is told at once": writerPlaced + `
 			c locks try                      -> c: taken for 2s
 			d locks try write                -> d: taken for 2s`,
-		"who asks once stands nowhere, and who waits beside it joins the line": readerClaimed + `
+		"who asks once stands nowhere, and who waits beside it joins the line": readerPlaced + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			answer not-mine
 			c locks try write                -> acquire write 3 3s
 			d locks
 			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n 1004`,
-		"a message when nobody waits": readerClaimed + `
+		"a message when nobody waits": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			told 0
@@ -237,7 +237,7 @@ func TestRWLineScenes(t *testing.T) {
 			told 1
 			after 1s                         -> unsubscribe redisson_rwlock:{stock}:wheellock:u
 			idle                             -> true`,
-		"a message while a writer of this process holds is for later": writerClaimed + `
+		"a message while a writer of this process holds is for later": writerPlaced + `
 			c locks
 			given 2                          -> b: granted until 2.97s
 			told 0
@@ -256,14 +256,14 @@ func TestRWLineScenes(t *testing.T) {
 			subscribed                       -> confirm read 1 3s
 			answer 2
 			after 140ms                      -> confirm read 1 3s`,
-		"an owner that is freed by force while it stands in line: a writer": writerClaimed + `
+		"an owner that is freed by force while it stands in line: a writer": writerPlaced + `
 			force u:2:write 2                -> release write from line 2 u:2:write n 1002
 			given 2
 			answer 1                         -> force ok: granted; acquire write in line 3 3s n 1003`,
-		"an owner that is freed by force while it stands in line: readers": readerClaimed + `
+		"an owner that is freed by force while it stands in line: readers": readerPlaced + `
 			force u:2 2                      -> release read from line 2 u:2 n 1002
 			answer not-mine                  -> force ok: lost; acquire read 3 3s n 1003`,
-		"a reader of that number that is freed by force leaves the writer's place as it is": writerClaimed + `
+		"a reader of that number that is freed by force leaves the writer's place as it is": writerPlaced + `
 			force u:2 2                      -> release read 2 u:2
 			answer not-mine                  -> force ok: lost; acquire write in line 2 3s n 1002
 			answer stands 2s
@@ -272,10 +272,10 @@ func TestRWLineScenes(t *testing.T) {
 }
 
 // Acquires in line that got no answer. Their owner ids may have a place then, or get one later.
-// invariant: released-owner-is-dead, claim-counts-from-its-acquire
+// invariant: released-owner-is-dead, gift-counts-from-its-acquire
 func TestRWLineOrphanScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
-		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerClaimed + `
+		"a writer's place of which a question got no answer is given up at once, and once more at its time": writerPlaced + `
 			told 0                           -> acquire write in line 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
@@ -289,7 +289,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerClaimed + `
+		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire read 2 3s n 1002
@@ -311,7 +311,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			link-up                          -> acquire write in line 2 3s n 1002
 			answer joins 2s
 			given 2                          -> acquire write in line 2 3s n 1002`,
-		"a writer that is granted after a question without an answer": writerClaimed + `
+		"a writer that is granted after a question without an answer": writerPlaced + `
 			told 0                           -> acquire write in line 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
@@ -328,7 +328,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"readers that are granted after a question without an answer": readerClaimed + `
+		"readers that are granted after a question without an answer": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire read 2 3s n 1002
@@ -407,7 +407,7 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 10s                        -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"a place is released for as long as it may stand": readerClaimed + `
+		"a place is released for as long as it may stand": readerPlaced + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			stall 70.199s
 			not-sent

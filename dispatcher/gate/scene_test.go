@@ -157,7 +157,7 @@ func playScenes(t *testing.T, kind Kind, scenes map[string]string) {
 // playScene plays a scene.
 func playScene(t *testing.T, kind Kind, text string) {
 	t.Helper()
-	cfg := &Config{Lease: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 600 * time.Millisecond,
+	cfg := &Config{LeaseTime: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 600 * time.Millisecond,
 		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
 	s := &scene{t: t, began: time.Hour, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), actors: make(map[string]*actor)}
 	var played []string
@@ -238,8 +238,8 @@ func sentAs(c *Command) string {
 	if c.Args.text != "" {
 		text += " " + c.Args.text
 	}
-	if c.Lease != 0 {
-		text += " " + rounded(c.Lease)
+	if c.LeaseTime != 0 {
+		text += " " + rounded(c.LeaseTime)
 	}
 	next, n := c.Args.number, c.Args.n
 	if c.Op == Take || c.Op == PermitTake {
@@ -408,7 +408,7 @@ func (s *scene) event(words []string) {
 			s.lock(fmt.Sprint("caller", n), rest[1:])
 		}
 	case "codes": // can give locks, for leases are longer than what is given
-		s.cfg.Lease, s.cfg.Code = 3*time.Second, func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
+		s.cfg.LeaseTime, s.cfg.Code = 3*time.Second, func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
 	case "given": // to this owner number, or by this claim of a fair lock, as a message says
 		code := 1000 + s.number(rest[0])
 		if s.entry.Kind != FairKind {
@@ -534,7 +534,7 @@ func (s *scene) act(name string, words []string) {
 func (s *scene) lock(name string, words []string) {
 	a := &actor{s: s, name: name}
 	a.hold.By, a.hold.Entry = a, s.entry
-	a.waiter = Waiter{By: a, Hold: &a.hold, Lease: s.cfg.Lease, Watch: true, N: 1, Entry: s.entry}
+	a.waiter = Waiter{By: a, Hold: &a.hold, LeaseTime: s.cfg.LeaseTime, Watch: true, N: 1, Entry: s.entry}
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; word {
 		case "try":
@@ -546,9 +546,9 @@ func (s *scene) lock(name string, words []string) {
 		case "owner":
 			a.waiter.Owner = uint64(s.number(words[i+1]))
 		case "lease":
-			a.waiter.Lease, a.waiter.Watch = s.duration(words[i+1]), false
+			a.waiter.LeaseTime, a.waiter.Watch = s.duration(words[i+1]), false
 		case "watch":
-			a.waiter.Lease = s.duration(words[i+1])
+			a.waiter.LeaseTime = s.duration(words[i+1])
 		case "least":
 			a.waiter.Least = s.duration(words[i+1])
 		case "adopts":

@@ -27,9 +27,9 @@ func (s *Sequencer) askPermits(now Time, resent bool) Command {
 	for w != nil && served < mostServed && sum+w.N <= most {
 		run, one := 0, share{n: w.N}
 		if leased {
-			one.lease = w.Lease
+			one.lease = w.LeaseTime
 		}
-		for ; w != nil && w.N == one.n && (!leased || w.Lease == one.lease) && served < mostServed && sum+one.n <= most; w = w.next {
+		for ; w != nil && w.N == one.n && (!leased || w.LeaseTime == one.lease) && served < mostServed && sum+one.n <= most; w = w.next {
 			w.asked = true
 			run++
 			served++

@@ -19,7 +19,7 @@ type Sequencer struct {
 	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
 	giveAt     Time    // when unassigned permits may be given back
 	permits    permits // the holds of a semaphore with leases
-	place      place   // in the line for permits
+	place      permitsPlace
 	collecting collecting
 
 	othersUntil Time // until when permits are expected to be freed without a call

@@ -218,8 +218,8 @@ func (s *Sequencer) retries() *retries {
 // pause is the pause before the next attempt at the call under way.
 func (s *Sequencer) pause() time.Duration {
 	pause := s.retries().next(s.cfg.LastID)
-	if s.changing() && s.call.Lease > 0 {
-		return within(pause, s.call.Lease)
+	if s.changing() && s.call.LeaseTime > 0 {
+		return within(pause, s.call.LeaseTime)
 	}
 	return pause
 }

@@ -30,12 +30,12 @@ func (r *reuser) Settle(out Outcome) bool {
 func asks(owner uint64) *reuser {
 	r := &reuser{}
 	r.hold.By = r
-	r.waiter = Waiter{By: r, Hold: &r.hold, Owner: owner, Lease: 30 * time.Second, Watch: true}
+	r.waiter = Waiter{By: r, Hold: &r.hold, Owner: owner, LeaseTime: 30 * time.Second, Watch: true}
 	return r
 }
 
 func settledGate() (*Entry, *Lock) {
-	cfg := &Config{Lease: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}}
+	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}}
 	cfg.Waits = wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})
 	c := NewEntry("stock:7", MutexKind, cfg)
 	return c, c.Machine.(*Lock)

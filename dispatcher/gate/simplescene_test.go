@@ -11,7 +11,7 @@ const simpleLine = `
 			answer joins 2s`
 
 // Of simple locks that engines stand in line for while others poll.
-// invariant: others-get-a-turn, claim-counts-from-its-acquire
+// invariant: others-get-a-turn, gift-counts-from-its-acquire
 func TestSimpleScenes(t *testing.T) {
 	playScenes(t, SimpleKind, map[string]string{
 		"it is given by a message, and its release says how long the turn is": simpleLine + `

@@ -26,7 +26,7 @@ type stretching struct {
 func newStretching(t *testing.T) *stretching {
 	_, m := settledGate()
 	r := &stretching{T: t, m: m, fx: &Effects{}, owner: asks(7)}
-	r.owner.waiter.Watch, r.owner.waiter.Lease = false, 10*time.Second
+	r.owner.waiter.Watch, r.owner.waiter.LeaseTime = false, 10*time.Second
 	r.m.Ask(time.Second, &r.owner.waiter, r.fx)
 	answerAcquire(m, time.Second, r.fx, 1)
 	return r

@@ -9,7 +9,7 @@ import (
 // Permits is another.
 type Tenure struct {
 	ID        uint64
-	Lease     time.Duration
+	LeaseTime time.Duration
 	Deadline  Time   // when it ends here: sent + lease - margin of the last command that confirmed it
 	Next      Time   // when the next command about it may leave: a renewal or a release
 	Confirmed Time   // when the last answer said that it stands
@@ -19,7 +19,7 @@ type Tenure struct {
 	Watch     bool   // the watchdog renews it
 	Doubt     bool   // something unusual was seen since the last confirmation: it is not handed on (invariant: handoff-only-while-fresh)
 	Resent    bool   // a release left before the deadline and got no answer
-	Stretched bool   // its TTL may be longer than Lease: it is not handed on (invariant: handoff-keeps-lease)
+	Stretched bool   // its TTL may be longer than LeaseTime: it is not handed on (invariant: handoff-keeps-lease)
 }
 
 // overdue is the outcome of a grant with a lease that was over when the answer came.
@@ -30,12 +30,12 @@ func overdue(now Time, c *Command, lease time.Duration) Outcome {
 }
 
 // watch makes the watchdog renew t with that lease, the watchdog's.
-func (t *Tenure) watch(lease time.Duration) { t.Watch, t.Lease = true, lease }
+func (t *Tenure) watch(lease time.Duration) { t.Watch, t.LeaseTime = true, lease }
 
 // moveEnds moves Ends for a command that has set this TTL, or may set it, at the time by at the latest.
 func (t *Tenure) moveEnds(by Time, lease time.Duration) {
 	t.Ends = max(t.Ends, by+lease+2*margin(lease))
-	t.Stretched = t.Stretched || lease > t.Lease
+	t.Stretched = t.Stretched || lease > t.LeaseTime
 }
 
 // LateWindow is how long after it was sent an acquire may take the lock: after that the script refuses it, by the server's clock
@@ -46,7 +46,7 @@ const LateWindow = 2 * time.Second
 // unanswered records that an acquire without an answer may still run until then.
 func (t *Tenure) unanswered(until Time) {
 	t.Unsure = until
-	t.moveEnds(until, t.Lease)
+	t.moveEnds(until, t.LeaseTime)
 }
 
 // clockError is the engine's error about the server's clock at most.

@@ -10,7 +10,7 @@ import (
 // uncertain is a process whose first question got no answer. Its lease is long, so that a key left behind stays.
 func uncertain(w *world, ran bool) (*process, *caller, *inFlightCommand) {
 	a := w.newProcess("A")
-	a.cfg.Lease = time.Minute
+	a.cfg.LeaseTime = time.Minute
 	c := a.lock()
 	ask := a.expect(Acquire)
 	if ran {
@@ -113,7 +113,7 @@ func TestUncertainAcquire(t *testing.T) {
 			}
 		}
 		w.want(len(a.entries) == 0, "no machine left")
-		w.want(w.now < a.cfg.Lease+10*time.Second, "about a lease; it took %v", w.now)
+		w.want(w.now < a.cfg.LeaseTime+10*time.Second, "about a lease; it took %v", w.now)
 	})
 }
 
@@ -126,10 +126,10 @@ func TestUncertainRelease(t *testing.T) {
 	}
 	playWorld(t, "first sent after the deadline is not: the lease was lost", func(w *world) {
 		a, holder, release := held(w)
-		w.pass(a.cfg.Lease)
+		w.pass(a.cfg.LeaseTime)
 		release.lose()
 		holder.released.want(Doubtful)
-		w.after(2 * a.cfg.Lease)
+		w.after(2 * a.cfg.LeaseTime)
 	})
 	playWorld(t, "that was never sent before the key went is a loss", func(w *world) {
 		w.lossy = true

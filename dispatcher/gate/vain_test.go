@@ -82,7 +82,7 @@ func TestWhatIsInVainIsRepeatedRarely(t *testing.T) {
 
 func unlocksUnder(ill func(*Command)) func(*bench) {
 	return func(b *bench) {
-		first, other := b.ask(nil), b.ask(func(w *Waiter) { w.Lease = b.cfg.Lease / 2 })
+		first, other := b.ask(nil), b.ask(func(w *Waiter) { w.LeaseTime = b.cfg.LeaseTime / 2 })
 		b.run(100 * time.Millisecond)
 		b.answer = ill
 		for _, u := range []*benchUser{first, other} {
@@ -143,14 +143,14 @@ func reentryUnder(ill func(*Command)) func(*bench) {
 		b.ask(func(w *Waiter) { w.Owner, w.Watch, w.Write = 7, false, true })
 		b.run(100 * time.Millisecond)
 		b.answer = ill
-		b.ask(func(w *Waiter) { w.Owner, w.Lease, w.Watch, w.Write = 7, 2*b.cfg.Lease, false, true })
+		b.ask(func(w *Waiter) { w.Owner, w.LeaseTime, w.Watch, w.Write = 7, 2*b.cfg.LeaseTime, false, true })
 	}
 }
 
 // A lease shorter than the round trip is over before its holder hears of it. Who asks once is told so, who waits asks
 // again and again, rarely, also when messages say that the name is free, and hears the reason when it gives up.
 func TestALeaseShorterThanTheRoundTrip(t *testing.T) {
-	short := func(w *Waiter) { w.Lease, w.Watch = 20*time.Millisecond, false }
+	short := func(w *Waiter) { w.LeaseTime, w.Watch = 20*time.Millisecond, false }
 	for kind, name := range kindNames {
 		if kind == SemaphoreKind || kind == LatchKind { // no leases
 			continue
@@ -262,7 +262,7 @@ func TestATryToReenterIsToldThatTheRenewalWasRefused(t *testing.T) {
 				b.ask(inner)
 				b.run(10 * time.Millisecond)
 				b.answer = ills[illName]
-				u := b.ask(func(w *Waiter) { inner(w); w.Lease, w.Try = 2*b.cfg.Lease, true })
+				u := b.ask(func(w *Waiter) { inner(w); w.LeaseTime, w.Try = 2*b.cfg.LeaseTime, true })
 				b.run(10 * time.Millisecond)
 				if u.out == nil || u.out.Why == Granted {
 					t.Errorf("it is told %+v", u.out)

@@ -10,18 +10,18 @@ import (
 // Waiter is one request for a name.
 type Waiter struct {
 	// Set by the caller before it asks.
-	By     Settler
-	Hold   *Hold         // what the request becomes when it is granted; nil: By is a Maker
-	Owner  uint64        // the caller's Owner, for re-entry; 0: none
-	Lease  time.Duration // whole milliseconds
-	Least  time.Duration // how long the name stays taken after the grant, even if it is unlocked earlier; 0: no longer than it is held
-	Adopts string        // adopt the name from this owner field; empty: the name is to be free
-	N      int64         // how many permits
-	Until  Time          // when it gives up; 0: never. Of a Try: how long it waits for the answer
-	Since  Time          // when the hold began that this one is a late part of; 0: it begins with the grant
-	Watch  bool          // the watchdog renews
-	Try    bool          // it asks once
-	Write  bool          // it wants to exclude all other owners, as every caller of a mutex does
+	By        Settler
+	Hold      *Hold         // what the request becomes when it is granted; nil: By is a Maker
+	Owner     uint64        // the caller's Owner, for re-entry; 0: none
+	LeaseTime time.Duration // whole milliseconds
+	Least     time.Duration // how long the name stays taken after the grant, even if it is unlocked earlier; 0: no longer than it is held
+	Adopts    string        // adopt the name from this owner field; empty: the name is to be free
+	N         int64         // how many permits
+	Until     Time          // when it gives up; 0: never. Of a Try: how long it waits for the answer
+	Since     Time          // when the hold began that this one is a late part of; 0: it begins with the grant
+	Watch     bool          // the watchdog renews
+	Try       bool          // it asks once
+	Write     bool          // it wants to exclude all other owners, as every caller of a mutex does
 
 	// Set by the loop before it is granted.
 	HandedOn bool // the lease was handed on from another hold
@@ -113,7 +113,7 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 	h.alive, h.why, h.since = true, Lost, uint32(since/sinceUnit)
 	h.until.at = Never
 	if !w.Watch {
-		h.until.at = min(now+w.Lease-margin(w.Lease), limit)
+		h.until.at = min(now+w.LeaseTime-margin(w.LeaseTime), limit)
 	} else if maxHold > 0 {
 		h.until.at = since + maxHold
 	}
@@ -123,7 +123,7 @@ func (w *Waiter) begin(now Time, t *Tenure, limit Time, maxHold time.Duration) *
 
 // fits reports whether w can have t as it stands in Redis, without a change of lease (invariant: handoff-keeps-lease).
 func (w *Waiter) fits(t *Tenure) bool {
-	return w.Watch && t.Watch && w.Lease == t.Lease && w.Least == 0 && !t.Stretched
+	return w.Watch && t.Watch && w.LeaseTime == t.LeaseTime && w.Least == 0 && !t.Stretched
 }
 
 // takes is the lease of a command that takes the name for w: the name must stay taken for Least even if the process dies.

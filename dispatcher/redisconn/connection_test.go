@@ -81,7 +81,7 @@ func (r *rig) ready() *rig {
 func acquires(n int, id uint64) []gate.Command {
 	batch := make([]gate.Command, n)
 	for i := range batch {
-		batch[i] = gate.Command{Op: gate.Acquire, ID: id + uint64(i), Lease: time.Minute, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}}
+		batch[i] = gate.Command{Op: gate.Acquire, ID: id + uint64(i), LeaseTime: time.Minute, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}}
 	}
 	return batch
 }

@@ -57,8 +57,8 @@ var words = map[string]word{
 	"waitersChannel": (*Writer).waitersChannel,
 
 	// The rest.
-	"lease":        func(w *Writer, c *gate.Command) { w.number(c.Lease.Milliseconds()) },
-	"leaseBehind":  func(w *Writer, c *gate.Command) { w.leases = append(w.leases, c.Lease) }, // behind everything else of the call
+	"lease":        func(w *Writer, c *gate.Command) { w.number(c.LeaseTime.Milliseconds()) },
+	"leaseBehind":  func(w *Writer, c *gate.Command) { w.leases = append(w.leases, c.LeaseTime) }, // behind everything else of the call
 	"number":       func(w *Writer, c *gate.Command) { w.number(int64(c.ID)) },
 	"placeCode":    func(w *Writer, c *gate.Command) { w.code(c.Args.Place().Code) },
 	"leftCode":     func(w *Writer, c *gate.Command) { w.code(c.Args.Release().Code) },

@@ -22,7 +22,7 @@ func TestWriter(t *testing.T) {
 	w := NewWriter(&settings, &clock)
 	write := func(leases ...time.Duration) (batch []gate.Command, args []string) {
 		for i, lease := range leases {
-			batch = append(batch, gate.Command{Op: gate.Acquire, ID: uint64(i + 1), Lease: lease, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}})
+			batch = append(batch, gate.Command{Op: gate.Acquire, ID: uint64(i + 1), LeaseTime: lease, Entry: &gate.Entry{Name: "n" + strconv.Itoa(i)}})
 		}
 		keys, args := w.Write(batch, Call{Op: gate.Acquire, To: len(batch)}, sent)
 		for i, key := range keys {
@@ -113,7 +113,7 @@ func TestEveryOperationIsWritten(t *testing.T) {
 			t.Errorf("operation %d has no script", op)
 			continue
 		}
-		c := gate.Command{Op: op, ID: 5, Lease: time.Second, Args: argsOf(op), Entry: &gate.Entry{Name: stock}}
+		c := gate.Command{Op: op, ID: 5, LeaseTime: time.Second, Args: argsOf(op), Entry: &gate.Entry{Name: stock}}
 		text, keys, args := e.Encode(&c, false, time.Second)
 		if text != s.Text || c.Sent != time.Second {
 			t.Errorf("operation %d is written with another script, or its Sent is not noted", op)
@@ -242,7 +242,7 @@ func own(tenure uint64) string {
 func TestArgumentsAreWritten(t *testing.T) {
 	e := NewEncoder(settings)
 	for _, p := range packed {
-		c := gate.Command{Op: p.op, ID: 5, Lease: time.Second, Args: p.args, Entry: &gate.Entry{Name: stock}}
+		c := gate.Command{Op: p.op, ID: 5, LeaseTime: time.Second, Args: p.args, Entry: &gate.Entry{Name: stock}}
 		_, _, args := e.Encode(&c, false, time.Second)
 		if got := args[max(len(args)-len(p.want), 0):]; !slices.Equal(got, p.want) {
 			t.Errorf("%v is written as %q, want %q at the end", p.op, args, p.want)

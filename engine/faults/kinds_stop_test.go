@@ -9,7 +9,7 @@ import (
 
 // A server that stands still for five seconds at any moment after a grant loses no hold of 30 s, whether the name was taken, given by the release
 // of another process, or handed on in this one.
-// invariant: claim-counts-from-its-acquire
+// invariant: gift-counts-from-its-acquire
 func TestFaultKindsAStopOfTheServerLosesNoHold(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, 40, (*kind).hasHolders, func(s *stage) {

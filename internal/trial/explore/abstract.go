@@ -33,11 +33,11 @@ type belief struct {
 	deadline gate.Time // of its tenure
 	waits    string    // for which command; empty: for none
 	orphans  []uint64  // by their tenures
-	claim    claimed
+	place    ownPlace
 }
 
-// claimed is a place in line as its engine knows it.
-type claimed struct {
+// ownPlace is the place of an engine in line, as it knows it.
+type ownPlace struct {
 	id   uint64 // of the tenure that would have the lock; 0: there is none
 	code int64  // 0: none proves that it has
 	sent gate.Time
@@ -58,9 +58,9 @@ func (e *engine) belief() belief {
 	for _, o := range e.orphans(0) {
 		b.orphans = append(b.orphans, o.id-firstID)
 	}
-	claim := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("claim")
-	if id := claim.FieldByName("id").Uint(); id != 0 {
-		b.claim = claimed{id - firstID, claim.FieldByName("code").Int(), gate.Time(claim.FieldByName("sent").Int())}
+	place := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("place")
+	if id := place.FieldByName("id").Uint(); id != 0 {
+		b.place = ownPlace{id - firstID, place.FieldByName("code").Int(), gate.Time(place.FieldByName("sent").Int())}
 	}
 	return b
 }
@@ -90,19 +90,19 @@ func (s *state) view() fields {
 	engines, holds := []fields{}, []fields{}
 	for _, e := range s.engines {
 		b := e.belief()
-		deadline, waits, claims := int64(0), []variant{}, []fields{}
+		deadline, waits, places := int64(0), []variant{}, []fields{}
 		if b.phase == ours {
 			deadline = e.truth(b.deadline)
 		}
 		if b.waits != "" {
 			waits = append(waits, unit(b.waits))
 		}
-		if b.claim.id != 0 {
-			claims = append(claims, fields{"n": b.claim.id, "proves": b.claim.code != 0, "sent": e.truth(b.claim.sent)})
+		if b.place.id != 0 {
+			places = append(places, fields{"n": b.place.id, "proves": b.place.code != 0, "sent": e.truth(b.place.sent)})
 		}
 		engines = append(engines, fields{
 			"phase": unit(b.phase), "n": b.id, "deadline": deadline, "waits": setOf(waits), "orphans": setOf(b.orphans),
-			"listens": e.listens(), "claims": setOf(claims),
+			"listens": e.listens(), "places": setOf(places),
 		})
 	}
 	for _, c := range s.callers {
@@ -113,7 +113,7 @@ func (s *state) view() fields {
 	for len(engines) < specEngines {
 		engines = append(engines, fields{
 			"phase": unit(free), "n": 0, "deadline": 0, "waits": setOf[variant](nil), "orphans": setOf[uint64](nil),
-			"listens": false, "claims": setOf[fields](nil),
+			"listens": false, "places": setOf[fields](nil),
 		})
 	}
 	return fields{"now": s.now, "key": s.key(), "line": s.line(), "engines": engines, "holds": setOf(holds)}
@@ -179,7 +179,7 @@ func (e *engine) id(number uint64) fields { return fields{"engine": e.number, "n
 // command is a command that has left.
 func (e *engine) command(f *flight) fields {
 	return fields{
-		"engine": e.number, "op": unit(ops[f.Op]), "wish": e.wish(&f.Command), "id": e.id(f.ID), "lease": f.Lease,
+		"engine": e.number, "op": unit(ops[f.Op]), "wish": e.wish(&f.Command), "id": e.id(f.ID), "lease": f.LeaseTime,
 		"sent": e.truth(f.Sent), "notAfter": notAfter(f),
 	}
 }

@@ -43,7 +43,7 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	if c.s.log != nil {
 		c.s.note("      %v is told: %s", c, whyNames[out.Why])
 	}
-	*c.waiter = gate.Waiter{Owner: 99, Lease: time.Nanosecond}
+	*c.waiter = gate.Waiter{Owner: 99, LeaseTime: time.Nanosecond}
 	if c.dropped && out.Why != gate.GaveUp {
 		return false
 	}
@@ -61,7 +61,7 @@ func (c *caller) Settle(out gate.Outcome) bool {
 }
 
 // stay notes until when the name must stay taken: for the least time from when Redis took it. Its key says when that was, if it was
-// given the time that it should; it was after the command had left in any case. A lock that a release gave to a claim was taken
+// given the time that it should; it was after the command had left in any case. A lock that a release gave to a place was taken
 // before: the least time counts from when that is heard.
 func (c *caller) stay() {
 	if c.kept.least == 0 || !c.s.has(nameOf(c.name), c.field()) {

@@ -85,7 +85,7 @@ func newEngine(s *state, number int) *engine {
 		cells: make([]*gate.Entry, s.w.Names), released: make([][]uint64, s.w.Names), heard: make(map[string][]*gate.Entry), apart: make(map[string]int), unpaid: make(map[string]int), failed: noAge,
 	}
 	e.cfg = &gate.Config{
-		Lease: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
+		LeaseTime: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
 		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
 	}
 	if number < s.w.Given {

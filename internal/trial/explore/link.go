@@ -131,7 +131,7 @@ func (e *engine) send(now gate.Time) {
 }
 
 func describe(f *flight) string {
-	return fmt.Sprintf("%s: tenure %d lease %v %+v", f.Entry.Name, f.ID, f.Lease, f.Args)
+	return fmt.Sprintf("%s: tenure %d lease %v %+v", f.Entry.Name, f.ID, f.LeaseTime, f.Args)
 }
 
 // bounce answers what waits while there is no connection.

@@ -102,12 +102,12 @@ func (t *trace) asked(e *engine, c *gate.Command) {
 	t.newest[e.number] = max(t.newest[e.number], c.ID)
 	t.settle(e, phase)
 	t.abandoned(e)
-	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "wish": e.wish(c), "id": e.id(c.ID), "lease": c.Lease})
+	t.add("Ask", fields{"e": e.number, "op": unit(ops[c.Op]), "wish": e.wish(c), "id": e.id(c.ID), "lease": c.LeaseTime})
 }
 
 // abandoned is a place that an engine gives up. It is an orphan from then on.
 func (t *trace) abandoned(e *engine) {
-	if b := e.belief(); b.claim.id == 0 && len(b.orphans) > 0 {
+	if b := e.belief(); b.place.id == 0 && len(b.orphans) > 0 {
 		t.add("Abandon", e.number)
 	}
 }
@@ -174,14 +174,14 @@ func (t *trace) hears(e *engine, now gate.Time, c *gate.Command) {
 
 // mark is the place of an engine, and how many events there are.
 type mark struct {
-	claim  claimed
+	place  ownPlace
 	events int
 }
 
 // mark is where an engine stands that is about to handle messages.
 func (t *trace) mark(e *engine) (m mark) {
 	if t != nil {
-		m = mark{e.belief().claim, len(t.events)}
+		m = mark{e.belief().place, len(t.events)}
 	}
 	return m
 }
@@ -189,12 +189,12 @@ func (t *trace) mark(e *engine) (m mark) {
 // heard is an engine that has handled messages. If one of them had the code of its place, it has taken the lock, or used the code up, before
 // whatever else it did.
 func (t *trace) heard(e *engine, said []message, m mark) {
-	code := strconv.FormatInt(m.claim.code, 10)
-	if t == nil || m.claim.code == 0 || !slices.ContainsFunc(said, func(m message) bool { return m.text == code }) {
+	code := strconv.FormatInt(m.place.code, 10)
+	if t == nil || m.place.code == 0 || !slices.ContainsFunc(said, func(m message) bool { return m.text == code }) {
 		return
 	}
 	tag := "Spend"
-	if b := e.belief(); (b.phase == ours || b.phase == dead) && b.id == m.claim.id {
+	if b := e.belief(); (b.phase == ours || b.phase == dead) && b.id == m.place.id {
 		tag = "Take"
 	}
 	t.events = slices.Insert(t.events, m.events, event{variant{tag, e.number}, meta{t.move}})
@@ -267,9 +267,9 @@ func (t *trace) view() fields {
 	view := t.s.view()
 	view["line"] = t.line()
 	for n, e := range t.s.engines {
-		for _, claim := range view["engines"].([]fields)[n]["claims"].(fields)["#set"].([]fields) {
+		for _, place := range view["engines"].([]fields)[n]["places"].(fields)["#set"].([]fields) {
 			lock := reflect.ValueOf(e.cells[0].Machine).Elem()
-			claim["lease"] = lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("claim").FieldByName("gift").Int()
+			place["lease"] = lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("place").FieldByName("gift").Int()
 		}
 	}
 	return view

@@ -60,7 +60,7 @@ const (
 	lease       = 3 * time.Second         // of watched holds; renewed every second
 	fixedLease  = 2 * time.Second         // of holds with WithLease
 	leastTime   = 4 * time.Second         // of holds with WithMinHold: longer than the lease
-	briefTime   = 1900 * time.Millisecond // of others: shorter than what a claim has, and longer than what is left of it at last
+	briefTime   = 1900 * time.Millisecond // of others: shorter than what a gift has, and longer than what is left of it at last
 	pollCap     = 10 * time.Second        // of waiters
 	answerTime  = time.Second             // AnswerTimeout
 	waiterLease = 5 * time.Second         // FairWaiterLease
@@ -94,7 +94,7 @@ const (
 	Release                 // all permits that are held, whoever has them: by their ids, the first of them given twice
 	Extend                  // the newest hold with a fixed lease
 	LockStaying             // waits, watched, WithMinHold
-	LockBriefly             // waits, watched, WithMinHold of less than what a claim has
+	LockBriefly             // waits, watched, WithMinHold of less than what a gift has
 	TryStaying              // asks once, WithLease, WithMinHold
 	Detach                  // the newest hold
 	Adopt                   // whoever stands in Redis for the name

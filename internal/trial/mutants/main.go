@@ -37,7 +37,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.root, "root", "../../..", "the folder of the module")
 	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
-	flag.StringVar(&o.group, "package", "", "only the mutants of these scripts, as acquire.lua,line.lua, packages, as wheel,dispatcher/gate, or of one file, as dispatcher/gate/claim.go")
+	flag.StringVar(&o.group, "package", "", "only the mutants of these scripts, as acquire.lua,line.lua, packages, as wheel,dispatcher/gate, or of one file, as dispatcher/gate/gift.go")
 	flag.StringVar(&o.operators, "operators", "", "only mutants of these kinds, as order,kind; empty: of all")
 	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
 	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")

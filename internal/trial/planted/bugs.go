@@ -23,7 +23,7 @@ var bugs = []Bug{
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
 		{"dispatcher/gate/keeping.go", "		l.leaveAfter(now, g, int64(c.Reply))\n", "		l.leaveAfter(now, g, int64(c.Reply))\n" +
-			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.Lease, fx)\n		}\n"},
+			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.LeaseTime, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
 		{"dispatcher/gate/granting.go", "	if !l.cfg.Answer(w, Outcome{}) {\n		h.end()\n		l.owners().forgetIdle(owner)\n		return false\n	}\n", "	l.cfg.Answer(w, Outcome{})\n"},
@@ -103,7 +103,7 @@ var bugs = []Bug{
 	}},
 	{"a least time that a crash cuts short", []edit{
 		{"dispatcher/gate/waiter.go", "{ return max(lease, w.Least) }", "{ return lease }"},
-		{"dispatcher/gate/granting.go", " && w.Least <= c.Lease\n", "\n"},
+		{"dispatcher/gate/granting.go", " && w.Least <= c.LeaseTime\n", "\n"},
 	}},
 	{"a lock that two adopt", []edit{
 		{"scripts/pass.lua", "foreign() end\n		if not found[1] and not found[2] then return -1 end\n", "foreign() end\n"},
@@ -128,47 +128,47 @@ var bugs = []Bug{
 		{"dispatcher/gate/tenure.go", "const LateWindow = 2 * time.Second", "const LateWindow = 2 * time.Hour"},
 	}},
 	{"a lease of what was given that counts from when it is heard of", []edit{
-		{"dispatcher/gate/claim.go", "Lease: c.gift, Sent: c.sent, Epoch", "Lease: c.gift, Sent: now, Epoch"},
+		{"dispatcher/gate/gift.go", "LeaseTime: p.gift, Sent: p.sent, Epoch", "LeaseTime: p.gift, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a code whatever it says", []edit{
-		{"dispatcher/gate/claim.go", "!slices.Contains(news.codes[:news.kept], c.code)", "slices.Index(news.codes[:news.kept], c.code) < -1 || news.kept == 0"},
+		{"dispatcher/gate/gift.go", "!slices.Contains(news.codes[:news.kept], p.code)", "slices.Index(news.codes[:news.kept], p.code) < -1 || news.kept == 0"},
 	}},
 	{"a lock that is given for less than its place says", []edit{
 		{"scripts/line.lua", "bound(lock, lease, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},
 	}},
 	{"a place that a forced release does not end", []edit{
-		{"dispatcher/gate/lockevents.go", "		r.forgetClaim(id)\n", ""},
+		{"dispatcher/gate/lockevents.go", "		r.forgetPlace(id)\n", ""},
 	}},
 	{"a place that nobody wants and nobody gives up", []edit{
-		{"dispatcher/gate/advance.go", "		l.abandonClaim(now)\n", ""},
+		{"dispatcher/gate/advance.go", "		l.abandonPlace(now)\n", ""},
 	}},
 	{"a place of a tenure that got no answer before", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
+		{"dispatcher/gate/gift.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
 	}},
 	{"a place that was freed by force and is asked for again", []edit{
-		{"dispatcher/gate/claim.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner != \"\" {"},
+		{"dispatcher/gate/gift.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner != \"\" {"},
 	}},
 	{"a least time under what is left of a gift", []edit{
-		{"dispatcher/gate/claim.go", "	acquire.Lease = g.Deadline - now // what is left of it\n", ""},
+		{"dispatcher/gate/gift.go", "	acquire.LeaseTime = g.Deadline - now // what is left of it\n", ""},
 	}},
 	{"a place that nobody waits at and that stands", []edit{
-		{"dispatcher/gate/claim.go", "	r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
+		{"dispatcher/gate/gift.go", "	r.orphans.leaveLine(now) // or a release would give the lock to it\n", ""},
 		{"dispatcher/gate/line.go", "		r.orphans.leaveLine(now)\n", ""},
 	}},
 	{"a code that counts although its owner came into line twice", []edit{
 		{"dispatcher/gate/line.go", "		!fresh && place.New, // it was given the lock, or lost its place\n", ""},
-		{"dispatcher/gate/claim.go", "	c.code = 0\n", ""},
-		{"dispatcher/gate/line.go", "		!fresh && r.claim.code == 0,\n", ""},
+		{"dispatcher/gate/gift.go", "	p.code = 0\n", ""},
+		{"dispatcher/gate/line.go", "		!fresh && r.place.code == 0,\n", ""},
 	}},
 	{"a place of a tenure that is to be released, and that a refusal without a place keeps", []edit{
-		{"dispatcher/gate/line.go", "			r.endClaim(now, asked.ID)\n", ""},
+		{"dispatcher/gate/line.go", "			r.endPlace(now, asked.ID)\n", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
 		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
 	}},
 	{"a code of an owner id that came into line by an acquire without an answer", []edit{
-		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.claim.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
-		{"dispatcher/gate/line.go", "	if c.id == asked.ID {\n		c.code = 0\n	}\n", ""},
+		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.place.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
+		{"dispatcher/gate/line.go", "	if p.id == asked.ID {\n		p.code = 0\n	}\n", ""},
 	}},
 	{"a second place of an engine when its first waiter believes no message", []edit{
 		{"dispatcher/gate/asking.go", "		code = l.cfg.placeCode(g.ID)\n", "		if code = l.cfg.placeCode(g.ID); !l.contest.queue.head.acceptsGift() {\n			code = noCode\n		}\n"},
@@ -216,8 +216,8 @@ var bugs = []Bug{
 		{"scripts/acquire.lua", "tokensof(counter, tonumber(ARGV[2]), ARGV[3], micros)", "tokensof(counter, mine and 0 or tonumber(ARGV[2]), ARGV[3], mine and 0 or micros)"},
 	}},
 	{"a fenced lock that takes its tokens from the message", []edit{
-		{"dispatcher/gate/claim.go", "	if l.traits().fenced || l.lease.phase != free", "	if l.lease.phase != free"},
-		{"dispatcher/gate/claim.go", "	g.Next = now + 50*time.Millisecond", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + 50*time.Millisecond"},
+		{"dispatcher/gate/gift.go", "	if l.traits().fenced || l.lease.phase != free", "	if l.lease.phase != free"},
+		{"dispatcher/gate/gift.go", "	g.Next = now + 50*time.Millisecond", "	r.tokens = tokens{news.Most - TokenBlock + 1, news.Most}\n	g.Next = now + 50*time.Millisecond"},
 	}},
 	{"a fair lock that is given to the second of its queue", []edit{
 		{"scripts/fair_release.lua", "give(l, now, head, how, channel)", "give(l, now, at(l, 1) or head, how, channel)"},

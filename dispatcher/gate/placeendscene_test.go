@@ -2,11 +2,11 @@ package gate
 
 import "testing"
 
-// When a place in line ends, besides the scenes of TestClaimScenes: its owner id is not asked for again.
+// When a place in line ends, besides the scenes of TestGiftScenes: its owner id is not asked for again.
 // invariant: released-owner-is-dead
-func TestClaimEndScenes(t *testing.T) {
+func TestPlaceEndScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a place ends with the lock that its owner was granted": claimed + `
+		"a place ends with the lock that its owner was granted": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s
 			c locks lease 10s
@@ -16,42 +16,42 @@ func TestClaimEndScenes(t *testing.T) {
 			c unlocks                        -> release 3
 			answer 0                         -> c ok: granted
 			d locks                          -> acquire in line 4 3s n 1004`,
-		"a place ends with a question that nobody wants any more": claimed + `
+		"a place ends with a question that nobody wants any more": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			b waits-no-longer                -> b: gave up, last doubtful
 			after 20ms                       -> (17ms) release from line 2 n 1002
 			c locks
 			answer not-mine                  -> acquire in line 3 3s n 1003`,
-		"a place that is freed by force while its question is on its way": claimed + `
+		"a place that is freed by force while its question is on its way": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			force u:2 2
 			answer stands 2s                 -> release from line 2 u:2 n 1002
 			lost                             -> force ok: doubtful; acquire in line 3 3s n 1003`,
-		"a place that is asked for when nothing can arrive any more": claimed + `
+		"a place that is asked for when nothing can arrive any more": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			stall 2.25s
 			link-up                          -> acquire in line 2 3s n 1002
 			answer stands 2s
 			given 2                          -> acquire in line 2 3s n 1002`,
-		"a lock that is given to who has gone is released at once": claimed + `
+		"a lock that is given to who has gone is released at once": placed + `
 			b leaves
 			given 2                          -> b: is not there; release 2`,
-		"a lock that was lost and goes to another engine is asked for at once": claimed + `
+		"a lock that was lost and goes to another engine is asked for at once": placed + `
 			given 2                          -> b: granted until 2.97s
 			c locks
 			stall 3s
 			after 0s                         -> b ends: lost; release 2
 			answer given 2                   -> acquire in line 3 3s n 1003`,
-		"a caller that comes in a pause, after the one that waited has given up, asks when the pause is over": claimed + `
+		"a caller that comes in a pause, after the one that waited has given up, asks when the pause is over": placed + `
 			told 1
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
 			c locks
 			alarm                            -> 16ms
 			after 16ms                       -> acquire in line 3 3s n 1003`,
-		"a place that was given when nobody wants it any more, and nobody heard of it": claimed + `
+		"a place that was given when nobody wants it any more, and nobody heard of it": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer given 0
 			c locks                          -> acquire in line 3 3s n 1003

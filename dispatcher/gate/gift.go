@@ -9,7 +9,7 @@ import (
 // question after the message:
 //
 //  1. Engine B asks for the name under a fresh owner id. The mutex is taken. The script leaves B's place in the line for the mutex (line.go)
-//     or, if that is fair, B's claim in a hash beside it. With both goes a code, and for how long the mutex is to be given: for the lease of the
+//     or, if that is fair, a claim of B's place in its queue. With both goes a code, and for how long the mutex is to be given: for the lease of the
 //     waiter that asks, giftTime at most.
 //  2. Engine A releases the mutex. The script gives it to B's owner id, removes the place or the claim, and publishes the code on a channel
 //     that B listens to.
@@ -54,7 +54,7 @@ import (
 // such a message B asks.
 
 const (
-	// giftTime is how long a lock is given for at most (GIFT in scripts/line.lua), and a claim stands (CLAIM in scripts/claim.lua). A stop of Redis for
+	// giftTime is how long a lock is given for at most (GIFT in scripts/line.lua), and the claim of a fair one stands (CLAIM in scripts/claim.lua). A stop of Redis for
 	// five seconds after a grant loses no lock, and an engine that stands still keeps a lock from others for no longer.
 	giftTime = 10 * time.Second
 	// shortestGift is the shortest lease that is believed to be given: it allows a renewal soon after the grant, and no copy of the acquire can come
@@ -65,8 +65,8 @@ const (
 	freshGift = 3 * time.Second
 )
 
-// claim is the place or the claim of this engine in Redis, by which a release may give it the lock.
-type claim struct {
+// place is this engine's in the line of a lock, or that in the queue of a fair one which has a claim: a release may give it the lock.
+type place struct {
 	id      uint64        // the owner id that would have the lock; 0: there is none
 	code    int64         // a message with it says that the lock is ours; 0: none does
 	sent    Time          // when the last acquire left that was answered "it stands"
@@ -79,81 +79,81 @@ type claim struct {
 
 // acceptsGift reports whether a message can give the lock to w.
 func (w *Waiter) acceptsGift() bool {
-	return w.Write && w.Watch && w.Least == 0 && w.Lease >= shortestGift && !w.Try
+	return w.Write && w.Watch && w.Least == 0 && w.LeaseTime >= shortestGift && !w.Try
 }
 
-// endClaim ends the claim of an owner id with a release that is still to be sent: it was freed by force, or a copy of an acquire may still
+// endPlace forgets the place of an owner id with a release that is still to be sent: it was freed by force, or a copy of an acquire may still
 // arrive. False: there is no such release.
-func (r *rivals) endClaim(now Time, id uint64) bool {
+func (r *rivals) endPlace(now Time, id uint64) bool {
 	if r.orphans.of(id) < 0 {
 		return false
 	}
-	r.forgetClaim(id)
+	r.forgetPlace(id)
 	r.orphans.leaveLine(now) // or a release would give the lock to it
 	return true
 }
 
-// noteClaim records that an acquire that was refused has left a claim with that code, or a place.
-func (r *rivals) noteClaim(now Time, asked *Command, code int64) {
-	if r.endClaim(now, asked.ID) {
+// placed records that an acquire that was refused stands at its place, with that code.
+func (r *rivals) placed(now Time, asked *Command, code int64) {
+	if r.endPlace(now, asked.ID) {
 		return
 	}
-	cl := &r.claim
-	if cl.id != asked.ID {
-		cl.gift = 0
+	p := &r.place
+	if p.id != asked.ID {
+		p.gift = 0
 	}
-	cl.id, cl.code, cl.sent, cl.epoch, cl.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
-	cl.gift = max(cl.gift, min(asked.Lease, giftTime))
-	cl.ends = now + giftTime + 2*margin(giftTime)
+	p.id, p.code, p.sent, p.epoch, p.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
+	p.gift = max(p.gift, min(asked.LeaseTime, giftTime))
+	p.ends = now + giftTime + 2*margin(giftTime)
 }
 
-// takeCode reports whether one of the messages has the claim's code, and uses the code up.
-func (c *claim) takeCode(news *News) bool {
-	if c.id == 0 || !slices.Contains(news.codes[:news.kept], c.code) {
+// takeCode reports whether one of the messages has the place's code, and uses the code up.
+func (p *place) takeCode(news *News) bool {
+	if p.id == 0 || !slices.Contains(news.codes[:news.kept], p.code) {
 		return false
 	}
-	c.code = 0
+	p.code = 0
 	return true
 }
 
 // takeGift takes the lock if a message says that a release gave it to us. If the message is not enough, it asks for the lock at once: a
 // fenced lock needs its tokens, what was asked for over another link is not trusted, and little may be left of a gift.
 func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
-	if !l.contest.rivals.claim.takeCode(&news) {
+	if !l.contest.rivals.place.takeCode(&news) {
 		return false
 	}
 	l.endDue(now)
 	r, g, w := l.contest.rivals, &l.lease, l.contest.queue.head
-	c, f := &r.claim, l.contest.queue.fair
-	least := max(c.gift-freshGift, c.gift/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
-	if l.traits().fenced || l.lease.phase != free || l.flight != None || c.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
-		f != nil && w.place != c.id || now >= c.sent+c.gift-margin(c.gift)-least {
+	p, f := &r.place, l.contest.queue.fair
+	least := max(p.gift-freshGift, p.gift/8, 8*l.cfg.RTT) // must be left of it, for the renewals: else the lock is asked for
+	if l.traits().fenced || l.lease.phase != free || l.flight != None || p.epoch != l.cfg.Epoch || w == nil || !w.acceptsGift() ||
+		f != nil && w.place != p.id || now >= p.sent+p.gift-margin(p.gift)-least {
 		l.contest.askAt = now
 		return false
 	}
-	acquire := Command{Lease: c.gift, Sent: c.sent, Epoch: c.epoch} // as if it were granted now
-	g.ask(c.id, w.Lease, w.Watch, true)
+	acquire := Command{LeaseTime: p.gift, Sent: p.sent, Epoch: p.epoch} // as if it were granted now
+	g.ask(p.id, w.LeaseTime, w.Watch, true)
 	g.phase, g.inLine = ours, f == nil
 	if f != nil {
 		f.noteUnsure(now, &g.Tenure)
 	}
 	g.confirm(now, &acquire, l.cfg)
 	g.Next = now + 50*time.Millisecond // most holds are shorter
-	r.forgetClaim(c.id)
-	acquire.Lease = g.Deadline - now // what is left of it
+	r.forgetPlace(p.id)
+	acquire.LeaseTime = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)
 	return true
 }
 
-// abandonClaim has a place or a claim removed if no waiter wants it any more.
-func (l *Lock) abandonClaim(now Time) {
-	cl, q := &l.contest.rivals.claim, &l.contest.queue
-	if cl.id == 0 || l.leaseOf(cl.id) != nil || q.lasting() > 0 && (q.head.Write == cl.write || q.fair != nil) {
+// abandonPlace has our place removed if no waiter wants it any more.
+func (l *Lock) abandonPlace(now Time) {
+	p, q := &l.contest.rivals.place, &l.contest.queue
+	if p.id == 0 || l.leaseOf(p.id) != nil || q.lasting() > 0 && (q.head.Write == p.write || q.fair != nil) {
 		return
 	}
-	if l.Kind.InLine() { // the place of a fair lock that is given up takes its claim along
-		op := l.ops(cl.write).releaseFromLine
-		l.contest.rivals.orphans.add(orphan{id: cl.id, op: op, inLine: true, ends: cl.ends})
+	if l.Kind.InLine() { // a place in the queue of a fair lock that is given up takes its claim along
+		op := l.ops(p.write).releaseFromLine
+		l.contest.rivals.orphans.add(orphan{id: p.id, op: op, inLine: true, ends: p.ends})
 	}
-	cl.id = 0
+	p.id = 0
 }

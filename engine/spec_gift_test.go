@@ -8,8 +8,8 @@ import (
 )
 
 // A release gives a lock to the engine that waits for it, which so asks for nothing more, or for the tokens of a fenced one.
-// invariant: claim-counts-from-its-acquire
-func TestSpecClaims(t *testing.T) {
+// invariant: gift-counts-from-its-acquire
+func TestSpecGifts(t *testing.T) {
 	t.Parallel()
 	for kind, of := range map[string]func(*engine.Engine) *engine.Mutex{
 		"mutex":  func(e *engine.Engine) *engine.Mutex { return e.Mutex("stock:7") },
