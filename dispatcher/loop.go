@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"go.uber.org/atomic"
@@ -26,7 +25,7 @@ type loop struct {
 	routes    routes
 	nodes     nodes
 
-	turns     sync.Mutex // of the goroutine that takes a turn: it guards all that the loop owns
+	turns     turns // of the goroutine that takes a turn: it guards all that the loop owns
 	direct    direct
 	delivered *batch // by the turn before
 	turnYield turnYield
@@ -37,7 +36,7 @@ type loop struct {
 
 // newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
-	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch)}
+	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch), turns: make(turns, 1)}
 	l.mail.turn = l.takeTurnHere
 	l.direct.on.Store(true)
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
@@ -54,9 +53,9 @@ func (l *loop) run() {
 	defer close(l.done)
 	for ended := false; !ended; {
 		<-l.mail.wake // by an event, the waker, or the loop's own timer
-		l.turns.Lock()
+		l.turns.begin()
 		ended = l.takeTurn(true)
-		l.turns.Unlock()
+		l.turns.end()
 	}
 }
 
@@ -64,7 +63,7 @@ func (l *loop) run() {
 // two goroutines, its own and that of a connection. While many names are on their way the loop takes the turns: what comes until it is awake
 // makes one batch.
 func (l *loop) takeTurnHere() {
-	if !l.direct.on.Load() || !l.turns.TryLock() {
+	if !l.direct.on.Load() || !l.turns.tryToBegin() {
 		l.mail.wakeUp()
 		return
 	}
@@ -74,9 +73,26 @@ func (l *loop) takeTurnHere() {
 		l.takeTurn(false)
 		ended = l.closing
 	}
-	l.turns.Unlock()
+	l.turns.end()
 	if ended { // the end waits for the goroutines of connections, of which this may be one
 		l.mail.wakeUp()
+	}
+}
+
+// turns is a mutex with capacity 1. It is no sync.Mutex, because in a synctest bubble the wait for one stops the clock, for which a goroutine that is
+// delayed in its turn waits.
+type turns chan struct{}
+
+func (t turns) begin() { t <- struct{}{} }
+
+func (t turns) end() { <-t }
+
+func (t turns) tryToBegin() bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	default:
+		return false
 	}
 }
 

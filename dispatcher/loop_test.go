@@ -45,9 +45,9 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 		asks("soon after", l.direct.on.Load())
 	}
 	asks("long after", true)
-	l.turns.Lock()
+	l.turns.begin()
 	asks("beside a turn", false)
-	l.turns.Unlock()
+	l.turns.end()
 	l.mail.queue.events = append(l.mail.queue.events, closing{})
 	l.takeTurnHere()
 	if !l.closing || len(l.mail.wake) != 1 {
