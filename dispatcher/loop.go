@@ -25,7 +25,7 @@ type loop struct {
 	routes    routes
 	nodes     nodes
 
-	turns     turns // of the goroutine that takes a turn: it guards all that the loop owns
+	turns     turnMutex // of the goroutine that takes a turn: it guards all that the loop owns
 	direct    direct
 	delivered *batch // by the turn before
 	turnYield turnYield
@@ -36,7 +36,7 @@ type loop struct {
 
 // newLoop makes a loop without nodes, without what wakes it.
 func newLoop(cfg Config) *loop {
-	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch), turns: make(turns, 1)}
+	l := &loop{cfg: cfg, mail: newMailbox(), done: make(chan struct{}), delivered: new(batch), turns: make(turnMutex, 1)}
 	l.mail.turn = l.takeTurnHere
 	l.direct.on.Store(true)
 	l.gates = gates{cfg: cfg.Gate, hashed: cfg.Cluster != nil, names: newNames()}
@@ -67,7 +67,7 @@ func (l *loop) takeTurnHere() {
 		l.mail.wakeUp()
 		return
 	}
-	defer crash()
+	defer endProcess()
 	ended := l.closing
 	if !ended {
 		l.takeTurn(false)
@@ -79,15 +79,15 @@ func (l *loop) takeTurnHere() {
 	}
 }
 
-// turns is a mutex with capacity 1. It is no sync.Mutex, because in a synctest bubble the wait for one stops the clock, for which a goroutine that is
+// turnMutex is a mutex with capacity 1. It is no sync.Mutex, because in a synctest bubble the wait for one stops the clock, for which a goroutine that is
 // delayed in its turn waits.
-type turns chan struct{}
+type turnMutex chan struct{}
 
-func (t turns) begin() { t <- struct{}{} }
+func (t turnMutex) begin() { t <- struct{}{} }
 
-func (t turns) end() { <-t }
+func (t turnMutex) end() { <-t }
 
-func (t turns) tryToBegin() bool {
+func (t turnMutex) tryToBegin() bool {
 	select {
 	case t <- struct{}{}:
 		return true
@@ -96,12 +96,12 @@ func (t turns) tryToBegin() bool {
 	}
 }
 
-// crash ends the process if there is a panic, as on a goroutine of our own. A caller may recover, as net/http does, and nobody could take a turn
+// endProcess ends the process if there is a panic, as on a goroutine of our own. A caller may recover, as net/http does, and nobody could take a turn
 // any more.
-func crash() {
+func endProcess() {
 	if r := recover(); r != nil {
 		stack := debug.Stack()
-		go func() { panic(fmt.Sprintf("wheellock: %v in a turn on the goroutine of a caller:\n%s", r, stack)) }()
+		go func() { panic(fmt.Sprintf("%v\n\n%s", r, stack)) }()
 		select {}
 	}
 }
