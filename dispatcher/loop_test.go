@@ -67,7 +67,7 @@ func TestAPanicInATurnEndsTheProcess(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	child.Env = append(os.Environ(), "WHEELLOCK_PANIC=1")
 	out, err := child.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "panic: a mistake\n\ngoroutine") {
+	if err == nil || !strings.Contains(string(out), "dispatcher.endProcess()") {
 		t.Errorf("it ends with %v:\n%s", err, out)
 	}
 }
