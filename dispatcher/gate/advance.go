@@ -29,7 +29,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.released(now, g, c, fx)
 			break
 		}
-		c.handedOver()
+		c.releaseReply()
 		l.contest.rivals.orphans.answered(now, c)
 	case confirms:
 		if g != nil && g.phase == ours { // else the lease ended while the command was on its way
