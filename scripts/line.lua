@@ -236,11 +236,11 @@ local function endTurn(line)
 	call('ZREM', line, SINCE) -- unchecked: without it the next release frees the lock, too
 end
 
--- handOver gives a lock that its owner has left to the first place in its line, or, when a turn is over, frees it for others and publishes the
+-- giveOrFree gives a lock that its owner has left to the first place in its line, or, when a turn is over, frees it for others and publishes the
 -- message, if there is one. turn, in ms, is nil but for simple locks. It answers GIVEN, or how many subscribers received the message and a
 -- PLACE for each place. The former owner may still have a place, at which nobody waits, if it took the lock while the hash slot was moving.
 -- Without the right to TIME each release frees the lock.
-local function handOver(lock, line, how, channel, left, message, turn)
+local function giveOrFree(lock, line, how, channel, left, message, turn)
 	local free = message and how or 'NONE'
 	local place, at = first(line)
 	if place and string.find(place, left .. ' ', 1, true) == 1 then place, at = gone(line, place) end
@@ -273,8 +273,8 @@ end
 
 -- Readers and writers in one line.
 
--- admit tells the readers before the first writer with a living engine that they may read.
-local function admit(line, how, channel)
+-- tellReaders tells the readers before the first writer with a living engine that they may read.
+local function tellReaders(line, how, channel)
 	local place = first(line)
 	local _, code, inbox = read(place or '', channel)
 	if code == READER or inbox and listeners(how, inbox) == 0 then tell(line, place, how, channel, FREE) end

@@ -92,7 +92,7 @@ if VERB == 'downgrade' then
 			if not found[2] then call('HDEL', lock, reader) end -- unchecked: so it is
 			return fault(gone, lock)
 		end
-		if line ~= lock and call('EXISTS', line) ~= 0 then admit(line, ARGV[1], channel) end
+		if line ~= lock and call('EXISTS', line) ~= 0 then tellReaders(line, ARGV[1], channel) end
 		return publish(ARGV[1], channel, '1')
 	end)
 end

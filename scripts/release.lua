@@ -19,5 +19,5 @@ return each(n, function(i, there)
 	if freed == 0 then return -1 end
 	if freed ~= 1 then return lostor(freed, lock) end
 	if there == 1 then line = nil end -- the one key was the lock
-	return line and handOver(lock, line, how, channel, owner, FREE) or publish(how, channel, '0')
+	return line and giveOrFree(lock, line, how, channel, owner, FREE) or publish(how, channel, '0')
 end)

@@ -44,13 +44,13 @@ return each(#KEYS / keys, function(i, there)
 		end
 	end
 	local message = reads and '0' or '1'
-	if last then return line and handOver(lock, line, how, channel, owner, message) or publish(how, channel, message) end
+	if last then return line and giveOrFree(lock, line, how, channel, owner, message) or publish(how, channel, message) end
 	if reads then
 		if left then call('PEXPIRE', lock, left) end -- unchecked: without it the lock lasts for its TTL, which is no shorter
 		if line then warn(lock, line, how, channel) end
 		return 0
 	end
 	call('HSET', lock, 'mode', 'read') -- unchecked: without it the lock lets nobody in until its TTL ends
-	if line then admit(line, how, channel) end
+	if line then tellReaders(line, how, channel) end
 	return publish(how, channel, message)
 end)

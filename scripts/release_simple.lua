@@ -31,5 +31,5 @@ return each(n, function(i, there)
 	local freed = call('DEL', lock)
 	if freed ~= 1 then return fault(freed, lock) end
 	if there == 1 then line = nil end -- the one key was the lock
-	return line and handOver(lock, line, ARGV[1], channel, owner, nil, tonumber(turn)) or 0
+	return line and giveOrFree(lock, line, ARGV[1], channel, owner, nil, tonumber(turn)) or 0
 end)

@@ -29,7 +29,7 @@ func (l *Lock) Answer(now Time, c *Command, fx *Effects) {
 			l.released(now, g, c, fx)
 			break
 		}
-		c.handedOver()
+		c.releaseReply()
 		l.contest.rivals.orphans.answered(now, c)
 	case confirms:
 		if g != nil && g.phase == ours { // else the lease ended while the command was on its way
@@ -70,43 +70,41 @@ func (l *Lock) advance(now Time, fx *Effects) {
 	l.putIdleContest()
 }
 
-// sendNext sends the next command of the name, if one is due. What it calls does nothing while a command is in flight.
+// sendNext sends the next command of the name, if one is due: the first in this order, for the others do nothing while a command is in flight
+// (invariant: one-command-per-name).
 func (l *Lock) sendNext(now Time, fx *Effects) {
-	f := l.contest.queue.fair
-	if f != nil {
-		f.unsubscribe(&l.Entry, l.cfg, fx)
-	}
-	g := &l.lease
-	if g.phase == ours && g.holds.first == nil {
+	f, g := l.contest.queue.fair, &l.lease
+	if g.phase == ours && g.holds.first == nil { // first: what is passed on needs no command
 		l.passOrDrop(now, g, fx)
 	}
-	if l.contest.rivals != &noRivals {
+	if l.contest.rivals != &noRivals { // then, because other callers may wait and hold now
 		l.notifyOfWaiters()
-		l.abandonPlace(now)
-		l.endForAdopter(now)
+		l.abandonPlace(now)  // its owner id is released below
+		l.endForAdopter(now) // so is the lease's, which would be renewed else
 	}
 	if l.flight == None {
 		switch g.phase {
-		case ours:
+		case ours: // holds are lost if the renewal waits
 			l.renew(now, g, fx)
-		case asked:
+		case asked: // nothing else is asked for while the acquire may run (invariant: released-owner-is-dead)
 			l.repeatAcquire(now, g, fx)
 		}
-		if g.phase == dead {
+		if g.phase == dead { // also what repeatAcquire has just dropped
 			l.release(now, g, fx)
 		}
 	}
-	if g.settled() {
-		l.adopt(fx)
-		l.releaseOrphan(now, fx)
+	if g.settled() { // else the next command is about the lease, at its time
+		l.adopt(fx)              // before the release of the owner id that it adopts from (invariant: detached-name-stays)
+		l.releaseOrphan(now, fx) // before the question: the orphan may have the name
 		l.ask(now, fx)
 	}
-	if f != nil {
+	if f != nil { // the places of an engine that is not kept alive in the queue are skipped (invariant: fair-queue-order)
 		f.askToStay(l, now, fx)
+		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
-	l.countWaiters(now, fx)
-	l.askIfFree(now, fx)
-	l.confirmAhead(now, fx)
+	l.countWaiters(now, fx) // while holders want to know
+	l.askIfFree(now, fx)    // in a pause, in which nothing is asked for
+	l.confirmAhead(now, fx) // last: without it passOrDrop confirms, later
 }
 
 // NextAlarm is when the machine must be woken if no event comes before.

@@ -36,9 +36,9 @@ func (c *Command) ran() bool { return c.Result == Answered || c.Result == UnderR
 // freed reports whether a release or a downgrade did its work, even if it was not allowed to publish that.
 func freed(reply scripts.Reply) bool { return reply >= 0 || reply == scripts.PublishDenied }
 
-// handedOver reports whether a release gave the lock to another engine, and how many places stand in line for a lock that it freed. Reply
+// releaseReply reports whether a release gave the lock to another engine, and how many places stand in line for a lock that it freed. Reply
 // is then the number of subscribers that received the message, which is all that a Detach and a ReleaseQuietly answer.
-func (c *Command) handedOver() (gave bool, places int64) {
+func (c *Command) releaseReply() (gave bool, places int64) {
 	if c.Result != Answered {
 		return false, 0
 	}

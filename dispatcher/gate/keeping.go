@@ -141,7 +141,7 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.passedOn(l, now, c)
 		return
 	}
-	gave, places := c.handedOver()
+	gave, places := c.releaseReply()
 	notMine := c.Result == Answered && c.Reply == scripts.NotMine
 	if notMine && g.torn {
 		g.torn, g.write, g.Next = false, false, now
@@ -164,12 +164,12 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		f.releasedToQueue(l, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
 		r := l.ownRivals()
-		r.leave(now, l.cfg.pauseInLine(l.traits().polls)+l.cfg.listenerPause())
+		r.endTurn(now, l.cfg.pauseInLine(l.traits().polls)+l.cfg.listenerPause())
 		r.turns.peekAt = Never // the first in line looks
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0
 	default:
-		l.leaveAfter(now, g, int64(c.Reply))
+		l.endTurnIfOver(now, g, int64(c.Reply))
 	}
 }
 

@@ -135,7 +135,7 @@ func (l *Lock) notified(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.Kind == RWKind || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		if news.N == news.ones && now >= r.turns.ends {
-			r.turns.leave(now, l.cfg.pauseInLine(l.traits().polls))
+			r.turns.end(now, l.cfg.pauseInLine(l.traits().polls))
 			if !l.traits().polls {
 				r.turns.othersEnd = now + othersTurn
 			}

@@ -59,12 +59,8 @@ func (r *renewal) Settle(out Outcome) bool {
 	for k, p := range r.some {
 		switch {
 		case !p.h.alive: // it has ended meanwhile
-		case out.Why != Granted: // not known: renewed again until the deadline
+		case out.Why != Granted: // not known: renewed again until the deadline (growth.go)
 			ps.due.put(p.permit, ps.now+within(pause, p.LeaseTime))
-			if p.ack != nil && out.Why != Down {
-				p.pendingAck.settle(out)
-				p.extend = 0
-			}
 		case out.N>>k&1 == 0:
 			ps.lose(p.permit, Lost) // frees what may be left of its permits
 		default:

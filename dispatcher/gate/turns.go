@@ -111,8 +111,8 @@ func (t *turns) count(now Time, others int64) {
 	t.listen = listen
 }
 
-// leave ends the turn and begins a pause.
-func (t *turns) leave(now Time, pause time.Duration) {
+// end ends the turn and begins a pause.
+func (t *turns) end(now Time, pause time.Duration) {
 	t.began, t.ends, t.peekAt = 0, now+pause, now+peekPause
 }
 
@@ -142,16 +142,16 @@ func (t *turns) noteOurs(now Time) {
 	t.refused, t.ends, t.othersEnd, t.standing = 0, 0, 0, false
 }
 
-// leave leaves the name to others for a pause.
-func (r *rivals) leave(now Time, pause time.Duration) {
-	r.turns.leave(now, pause)
+// endTurn ends the turn and begins a pause, which is remembered without waiters here.
+func (r *rivals) endTurn(now Time, pause time.Duration) {
+	r.turns.end(now, pause)
 	r.keep = r.turns.ends
 }
 
-// leaveAfter leaves the name to others if the turn of g, which was released, is over. That counts even if no caller waits here at this moment:
+// endTurnIfOver ends the turn of g, which was released, if it is over. That counts even if no caller waits here at this moment:
 // callers that soon come again have the name as much as those that wait. So turns beside pollers are remembered for as long. Where nobody has
 // competed here before, only listeners are known.
-func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
+func (l *Lock) endTurnIfOver(now Time, g *Lease, listeners int64) {
 	polls := l.traits().polls
 	if l.contest.rivals == &noRivals && (polls || listeners <= 0) {
 		return
@@ -164,9 +164,9 @@ func (l *Lock) leaveAfter(now Time, g *Lease, listeners int64) {
 	}
 	switch over := t.over(now, g.ID); {
 	case now < t.until: // readers have made way, and all reads have ended
-		r.leave(now, l.cfg.listenerPause())
+		r.endTurn(now, l.cfg.listenerPause())
 	case over:
-		r.leave(now, t.pause(now, g.ID, polls, l.cfg))
+		r.endTurn(now, t.pause(now, g.ID, polls, l.cfg))
 	case polls:
 		if t.handed > 0 || t.metLately(now) {
 			r.keep = now + pollWindow

@@ -89,7 +89,7 @@ func TestTurnsBegin(t *testing.T) {
 		}
 	}
 	left := turns{began: 1, handed: 1}
-	if left.leave(now, pollWindow); left.ends != now+pollWindow || left.began != 0 || left.peekAt != now+peekPause {
+	if left.end(now, pollWindow); left.ends != now+pollWindow || left.began != 0 || left.peekAt != now+peekPause {
 		t.Errorf("a pause: %+v", left)
 	}
 	if left.noteMet(now); left.ends != 0 || left.began != 0 {
@@ -99,7 +99,7 @@ func TestTurnsBegin(t *testing.T) {
 	if left.noteOurs(now + 2*time.Second); left.had != 2*time.Second || left.refused != 0 {
 		t.Errorf("others had it for two seconds: %+v", left)
 	}
-	if left.leave(now, pollWindow); left.had != 2*time.Second {
+	if left.end(now, pollWindow); left.had != 2*time.Second {
 		t.Errorf("in the next pause: %+v", left)
 	}
 	if left.noteOurs(now + 3*time.Second); left.had != 0 {
@@ -167,7 +167,7 @@ func TestPausesInVainGrow(t *testing.T) {
 			t.Errorf("a pause of %v after %v, in which nobody far away could come", pause, since)
 		}
 		longest = max(longest, now-y.began+pause)
-		y.leave(now, pause)
+		y.end(now, pause)
 		y.freedAt = now
 		paused, now = paused+pause, now+pause
 		y.noteOurs(now)

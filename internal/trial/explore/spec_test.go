@@ -119,7 +119,7 @@ func TestSpecSaysSomething(t *testing.T) {
 		{"an acquire that does not look at the owner", "exclusion", anything,
 			"else if (k.owner == c.id) { ...prolonged, line: out }", "else if (c.id != NOBODY) { ...r, key: { owner: c.id, ends: end }, answer: Yes }"},
 		{"a release that does not look at the owner", "holdsHaveKeys", anything,
-			"if (k.owner == c.id) t.handOver(left) else left", "if (k != NOKEY) t.handOver(left) else left"},
+			"if (k.owner == c.id) t.giveOrFree(left) else left", "if (k != NOKEY) t.giveOrFree(left) else left"},
 		{"a deadline that counts from the answer", "deadlineBeforeExpiry", anything,
 			"max(t.deadline, c.sent + c.lease", "max(t.deadline, en.clock + c.lease"},
 		{"an acquire that answers yes although its TTL was refused", "deadlineBeforeExpiry", anything,

@@ -22,7 +22,7 @@ var bugs = []Bug{
 	}},
 	{"a renewal after the unlock", []edit{
 		{"scripts/renew.lua", "	if mine == 0 then return -1 end", "	if mine == 0 then call('HSET', lock, owner, '1') end"},
-		{"dispatcher/gate/keeping.go", "		l.leaveAfter(now, g, int64(c.Reply))\n", "		l.leaveAfter(now, g, int64(c.Reply))\n" +
+		{"dispatcher/gate/keeping.go", "		l.endTurnIfOver(now, g, int64(c.Reply))\n", "		l.endTurnIfOver(now, g, int64(c.Reply))\n" +
 			"		if g.ID%16 == 0 {\n			l.send(Renew, g.ID, g.LeaseTime, fx)\n		}\n"},
 	}},
 	{"a cancelled call that is forgotten", []edit{
