@@ -47,7 +47,6 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	w := l.contest.queue.head
 	if w == nil || w.Write != g.write {
-		g.Deadline = 0
 		l.drop(now, g, nil)
 		return
 	}

@@ -202,14 +202,9 @@ func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 // releasedToQueue handles a release that left the lock to the queue in Redis, because it was not our turn: our first waiter listens for its
 // turn, and asks when it has subscribed.
 func (f *fairQueue) releasedToQueue(l *Lock, now Time, fx *Effects) {
-	if l.contest.queue.head == nil {
-		return
+	if w := l.contest.queue.head; w != nil && w.place != 0 { // else it has no place until it asks, now
+		f.pauseInQueue(l, now, l.cfg.PollCap, fx)
 	}
-	if l.contest.queue.head.place == 0 { // it has no place until it asks
-		l.contest.askAt = now
-		return
-	}
-	f.pauseInQueue(l, now, l.cfg.PollCap, fx)
 }
 
 // alarm is when the next command about the queue is due.

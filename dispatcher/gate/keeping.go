@@ -219,7 +219,6 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 		w.HandedOn = true
 		if l.grant(now, w, g) {
 			l.countHandoff(now, g)
-			l.confirmAhead(now, fx)
 			return
 		}
 	}
