@@ -140,7 +140,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/lockevents.go", "		r.forgetPlace(id)\n", ""},
 	}},
 	{"a place that nobody wants and nobody gives up", []edit{
-		{"dispatcher/gate/advance.go", "		l.abandonPlace(now)\n", ""},
+		{"dispatcher/gate/advance.go", "		l.abandonPlace(now)  // its owner id is released below\n", ""},
 	}},
 	{"a place of a tenure that got no answer before", []edit{
 		{"dispatcher/gate/gift.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
