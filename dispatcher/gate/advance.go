@@ -99,7 +99,7 @@ func (l *Lock) sendNext(now Time, fx *Effects) {
 		l.ask(now, fx)
 	}
 	if f != nil { // the places of an engine that is not kept alive in the queue are skipped (invariant: fair-queue-order)
-		f.askToStay(l, now, fx)
+		l.askToStay(f, now, fx)
 		f.unsubscribe(&l.Entry, l.cfg, fx)
 	}
 	l.countWaiters(now, fx) // while holders want to know
@@ -124,7 +124,7 @@ func (l *Lock) NextAlarm() Time {
 		return at
 	}
 	if f := l.contest.queue.fair; f != nil {
-		at = min(at, f.alarm(l))
+		at = min(at, l.queueAlarm(f))
 	}
 	if w := l.contest.queue.head; w != nil && l.room(w) {
 		at = min(at, l.contest.askTime(l.again))

@@ -11,7 +11,7 @@ func (l *Lock) room(w *Waiter) bool { return l.lease.phase == free || !w.Write &
 // ask sends the next acquire for the head of the queue, if it is time.
 func (l *Lock) ask(now Time, fx *Effects) {
 	if f := l.contest.queue.fair; f != nil {
-		f.askInQueue(l, now, fx)
+		l.askInQueue(f, now, fx)
 		return
 	}
 	w := l.contest.queue.head
@@ -47,7 +47,6 @@ func (l *Lock) repeatAcquire(now Time, g *Lease, fx *Effects) {
 	}
 	w := l.contest.queue.head
 	if w == nil || w.Write != g.write {
-		g.Deadline = 0
 		l.drop(now, g, nil)
 		return
 	}
@@ -82,7 +81,7 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	sleep := l.cfg.sleep(ttl, c.ID)
 	l.contest.askAt = now + sleep
 	if q.fair != nil {
-		q.fair.pauseInQueue(l, now, sleep, fx)
+		l.pauseInQueue(q.fair, now, sleep, fx)
 		return
 	}
 	if l.Kind.InLine() {

@@ -8,11 +8,11 @@ import (
 
 // A fair mutex has a queue in Redis, which decides which waiter is next, so its lease is not handed on inside the process. In the same script
 // as the release, Redis takes the lock for the first waiter of this process if it is that waiter's turn, or else for the head of the queue
-// if the head has a claim (gift.go). The Lock calls the methods below where a fair mutex differs; fairqueue.go keeps the places.
+// if the head has a claim (gift.go). Below is what a Lock does that is fair; fairqueue.go keeps the places, and knows no Lock.
 
 // askInQueue sends a FairAsk: it asks for the lock for the first waiter, adds the waiters without a place to the queue, and renews the
 // liveness of this engine.
-func (f *fairQueue) askInQueue(l *Lock, now Time, fx *Effects) {
+func (l *Lock) askInQueue(f *fairQueue, now Time, fx *Effects) {
 	w := l.contest.queue.head
 	if l.flight != None || l.lease.phase != free || w == nil || now < l.contest.askTime(l.again) && (f.toJoin == nil || now < f.joinAt) {
 		return
@@ -48,7 +48,7 @@ func (f *fairQueue) noteUnsure(now Time, t *Tenure) {
 }
 
 // askToStay sends a FairAsk that only adds waiters and renews the liveness, while this process has the lock.
-func (f *fairQueue) askToStay(l *Lock, now Time, fx *Effects) {
+func (l *Lock) askToStay(f *fairQueue, now Time, fx *Effects) {
 	if l.flight != None || l.lease.phase != ours || l.contest.queue.head == nil || (f.toJoin == nil || now < f.joinAt) && now < f.freshAt {
 		return
 	}
@@ -57,7 +57,7 @@ func (f *fairQueue) askToStay(l *Lock, now Time, fx *Effects) {
 }
 
 // answeredInQueue handles the answer to a FairAsk. False: it granted the lock.
-func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) bool {
+func (l *Lock) answeredInQueue(f *fairQueue, now Time, c *Command, fx *Effects) bool {
 	_, late := c.Reply.Late()
 	ran := c.ran() && !late && c.Reply.Fault() == scripts.None
 	if ran {
@@ -68,7 +68,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	case ran && c.Reply.Granted() && c.ID != 0:
 		return false
 	case c.Result == Unknown:
-		f.unansweredInQueue(l, now, c)
+		l.unansweredInQueue(f, now, c)
 	case ran && c.ID == 0:
 		f.stayTries = 0
 	case ran:
@@ -79,7 +79,7 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 		ttl, _ := c.Reply.Held()
 		l.refused(now, c, ttl, fx)
 	default:
-		out, pause := declinedOutcome(c, f.tries(l, c))
+		out, pause := declinedOutcome(c, l.queueTries(f, c))
 		f.joinAt = now + pause
 		f.freshAt = max(f.freshAt, f.joinAt)
 		if c.ID != 0 {
@@ -90,8 +90,8 @@ func (f *fairQueue) answeredInQueue(l *Lock, now Time, c *Command, fx *Effects) 
 	return true
 }
 
-// tries counts the failures in a row of FairAsks like c: of those that ask for the lock, or of those that do not.
-func (f *fairQueue) tries(l *Lock, c *Command) *retries {
+// queueTries counts the failures in a row of FairAsks like c: of those that ask for the lock, or of those that do not.
+func (l *Lock) queueTries(f *fairQueue, c *Command) *retries {
 	if c.ID == 0 {
 		return &f.stayTries
 	}
@@ -101,9 +101,9 @@ func (f *fairQueue) tries(l *Lock, c *Command) *retries {
 // unansweredInQueue handles a FairAsk without an answer: the waiters that were to join may have places, and the first may have the lock.
 // The same command is sent again. The places of waiters that give up meanwhile are given up at once, and again when nothing can bring them
 // back.
-func (f *fairQueue) unansweredInQueue(l *Lock, now Time, c *Command) {
+func (l *Lock) unansweredInQueue(f *fairQueue, now Time, c *Command) {
 	f.unanswered(c.Sent)
-	f.joinAt = now + f.tries(l, c).next(c.ID)
+	f.joinAt = now + l.queueTries(f, c).next(c.ID)
 	f.freshAt = max(f.freshAt, f.joinAt)
 	if c.ID == 0 {
 		return
@@ -116,14 +116,14 @@ func (f *fairQueue) unansweredInQueue(l *Lock, now Time, c *Command) {
 }
 
 // pauseInQueue has the first waiters listen after a refusal, and sets the time of the next question, early enough for the liveness.
-func (f *fairQueue) pauseInQueue(l *Lock, now Time, sleep time.Duration, fx *Effects) {
+func (l *Lock) pauseInQueue(f *fairQueue, now Time, sleep time.Duration, fx *Effects) {
 	third := l.cfg.FairWaiterLease / 3
 	l.contest.askAt = now + min(sleep, third-jitter(l.lease.ID, third/4))
 	f.subscribe(&l.Entry, l.contest.queue.head, l.cfg, fx)
 }
 
 // addSuccessor adds to a release the waiter of this process that gets the lock if it is its turn.
-func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
+func (l *Lock) addSuccessor(f *fairQueue, c *Command) {
 	w := l.contest.queue.head
 	if w != nil && w != f.toJoin && !w.Try && w.Least == 0 {
 		c.Args, c.LeaseTime = FairReleaseArgs{Successor: w.place}.Args(), w.LeaseTime
@@ -131,7 +131,7 @@ func (f *fairQueue) addSuccessor(l *Lock, c *Command) {
 }
 
 // passedOn handles the answer to a release that took the lock for our next waiter.
-func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
+func (l *Lock) passedOn(f *fairQueue, now Time, c *Command) {
 	g := &l.lease
 	l.contest.acks.settle(Outcome{})
 	l.trackOrphan(g, c.Sent)
@@ -143,17 +143,17 @@ func (f *fairQueue) passedOn(l *Lock, now Time, c *Command) {
 	l.admitOrDrop(now, g, c)
 }
 
-// grantedInVain has all waiters join again if the first of them does not get the lock that was taken under its number, because it is given
+// joinAgain has all waiters join again if the first of them does not get the lock that was taken under its number, because it is given
 // back or was released by force.
-func (f *fairQueue) grantedInVain(l *Lock, now Time, id uint64) {
+func (l *Lock) joinAgain(f *fairQueue, now Time, id uint64) {
 	if w := l.contest.queue.head; w != nil && id != 0 && w.place == id {
 		f.joinAnew(w, max(now, l.contest.askTime(l.again)))
 	}
 }
 
-// admitted removes from the queue the waiter that the lease was taken for, and returns it; nil: it has given up, and the queue in Redis
+// admittedInQueue removes from the queue the waiter that the lease was taken for, and returns it; nil: it has given up, and the queue in Redis
 // decides who is next.
-func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
+func (l *Lock) admittedInQueue(f *fairQueue, now Time) *Waiter {
 	w := l.contest.queue.head
 	if w == nil || w.place != l.lease.ID {
 		return nil
@@ -172,7 +172,7 @@ func (f *fairQueue) admitted(l *Lock, now Time) *Waiter {
 }
 
 // leaveQueue sends a FairLeave for places that are to be given up, but not twice in a row while a question is due.
-func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) {
+func (l *Lock) leaveQueue(f *fairQueue, now Time, fx *Effects) {
 	if l.flight != None {
 		return
 	}
@@ -187,7 +187,7 @@ func (f *fairQueue) leaveQueue(l *Lock, now Time, fx *Effects) {
 }
 
 // subscribedInQueue handles the confirmation of one of our channels, which comes again after a reconnect, or its refusal.
-func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
+func (l *Lock) subscribedInQueue(f *fairQueue, now Time, refusal string) {
 	if refusal != "" {
 		f.denied = true
 		return
@@ -201,19 +201,14 @@ func (f *fairQueue) subscribedInQueue(l *Lock, now Time, refusal string) {
 
 // releasedToQueue handles a release that left the lock to the queue in Redis, because it was not our turn: our first waiter listens for its
 // turn, and asks when it has subscribed.
-func (f *fairQueue) releasedToQueue(l *Lock, now Time, fx *Effects) {
-	if l.contest.queue.head == nil {
-		return
+func (l *Lock) releasedToQueue(f *fairQueue, now Time, fx *Effects) {
+	if w := l.contest.queue.head; w != nil && w.place != 0 { // else it has no place until it asks, now
+		l.pauseInQueue(f, now, l.cfg.PollCap, fx)
 	}
-	if l.contest.queue.head.place == 0 { // it has no place until it asks
-		l.contest.askAt = now
-		return
-	}
-	f.pauseInQueue(l, now, l.cfg.PollCap, fx)
 }
 
-// alarm is when the next command about the queue is due.
-func (f *fairQueue) alarm(l *Lock) Time {
+// queueAlarm is when the next command about the queue is due.
+func (l *Lock) queueAlarm(f *fairQueue) Time {
 	if l.lease.phase == dead {
 		return Never
 	}

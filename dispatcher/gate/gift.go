@@ -148,7 +148,7 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 // abandonPlace has our place removed if no waiter wants it any more.
 func (l *Lock) abandonPlace(now Time) {
 	p, q := &l.contest.rivals.place, &l.contest.queue
-	if p.id == 0 || l.leaseOf(p.id) != nil || q.lasting() > 0 && (q.head.Write == p.write || q.fair != nil) {
+	if p.id == 0 || l.leaseOf(p.id) != nil || q.lasting() > 0 && q.head.Write == p.write {
 		return
 	}
 	if l.Kind.InLine() { // a place in the queue of a fair lock that is given up takes its claim along

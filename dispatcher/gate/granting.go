@@ -4,7 +4,7 @@ package gate
 
 // acquired handles the answer to an acquire.
 func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
-	if f := l.contest.queue.fair; f != nil && f.answeredInQueue(l, now, c, fx) {
+	if f := l.contest.queue.fair; f != nil && l.answeredInQueue(f, now, c, fx) {
 		return
 	}
 	ttl, held := c.Reply.Held()
@@ -85,7 +85,7 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 // the lock is fair, its waiter has given up, and the queue in Redis decides who is next.
 func (l *Lock) admit(now Time, g *Lease, c *Command) bool {
 	if f := l.contest.queue.fair; f != nil {
-		w := f.admitted(l, now)
+		w := l.admittedInQueue(f, now)
 		return w != nil && l.grant(now, w, g)
 	}
 	q := &l.contest.queue

@@ -68,7 +68,7 @@ func (l *Lock) drop(now Time, g *Lease, ack Settler) {
 	l.contest.rivals.forgetPlace(g.ID)
 	if f := l.contest.queue.fair; f != nil {
 		l.contest.askFrom(now) // when the release is answered
-		f.grantedInVain(l, now, g.ID)
+		l.joinAgain(f, now, g.ID)
 	}
 	l.settleGrowths(now)
 }
@@ -124,7 +124,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 	c := l.send(l.ops(g.write).releaseOp(leaves), g.ID, 0, fx)
 	c.Args = l.releaseArgs(now, leaves, g.ID, "")
 	if f != nil {
-		f.addSuccessor(l, c)
+		l.addSuccessor(f, c)
 	}
 	if r := l.contest.rivals; r.state == subscribed {
 		r.own = true
@@ -138,7 +138,7 @@ func (l *Lock) release(now Time, g *Lease, fx *Effects) {
 func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	f := l.contest.queue.fair
 	if f != nil && c.ran() && c.Reply == scripts.Passed {
-		f.passedOn(l, now, c)
+		l.passedOn(f, now, c)
 		return
 	}
 	gave, places := c.releaseReply()
@@ -161,7 +161,7 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 	switch {
 	case notMine:
 	case f != nil: // the head of the queue in Redis has its turn
-		f.releasedToQueue(l, now, fx)
+		l.releasedToQueue(f, now, fx)
 	case places > 0: // the first in line asks before this process does, also before a caller that comes at once
 		r := l.ownRivals()
 		r.endTurn(now, l.cfg.pauseInLine(l.traits().polls)+l.cfg.listenerPause())
@@ -189,7 +189,7 @@ func (l *Lock) unreleased(now Time, g *Lease, c *Command) {
 // releaseOrphan sends the release of an orphan that is due, or gives up places in the queue of a fair lock.
 func (l *Lock) releaseOrphan(now Time, fx *Effects) {
 	if f := l.contest.queue.fair; f != nil {
-		f.leaveQueue(l, now, fx)
+		l.leaveQueue(f, now, fx)
 	}
 	r := l.contest.rivals
 	o := r.orphans.due(now)
@@ -219,7 +219,6 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 		w.HandedOn = true
 		if l.grant(now, w, g) {
 			l.countHandoff(now, g)
-			l.confirmAhead(now, fx)
 			return
 		}
 	}

@@ -112,12 +112,7 @@ func (l *Lease) unusable(now Time, c *Command, cfg *Config) Outcome {
 
 // unrenewed handles a renewal that proved nothing. The lease is doubtful, so it is not handed on; it is renewed until its deadline.
 func (l *Lease) unrenewed(now Time, c *Command, tries *retries) {
-	l.Doubt = true
-	lease := l.LeaseTime
-	if l.Deadline-now <= giftTime { // however long the lease is, several attempts fit into the last seconds, which are all that a lock has that was given
-		lease = min(lease, giftTime)
-	}
-	l.Next = now + within(tries.next(l.ID), lease)
+	l.Doubt, l.Next = true, now+l.pauseWithin(tries.next(l.ID), now)
 	if c.Result == NotSent {
 		l.Next = now + l.LeaseTime/10 // LinkUp comes earlier
 	}

@@ -179,7 +179,7 @@ func (l *Lock) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	r := l.contest.rivals
 	switch f := l.contest.queue.fair; {
 	case f != nil:
-		f.subscribedInQueue(l, now, refusal)
+		l.subscribedInQueue(f, now, refusal)
 	case r.isInbox(channel):
 		if l.contest.subscribedToInbox(&l.Entry, l.cfg, refusal, fx) {
 			l.askAgain()
@@ -225,7 +225,7 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 		l.lose(now, g, Lost, ack)
 	} else {
 		if f := l.contest.queue.fair; f != nil {
-			f.grantedInVain(l, now, id)
+			l.joinAgain(f, now, id)
 		}
 		r := l.ownRivals()
 		placed := r.place.id == id && r.place.write == write // a reader and a writer of that number are two owners

@@ -60,7 +60,7 @@ func (r *renewal) Settle(out Outcome) bool {
 		switch {
 		case !p.h.alive: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline (growth.go)
-			ps.due.put(p.permit, ps.now+within(pause, p.LeaseTime))
+			ps.due.put(p.permit, ps.now+p.pauseWithin(pause, ps.now))
 		case out.N>>k&1 == 0:
 			ps.lose(p.permit, Lost) // frees what may be left of its permits
 		default:

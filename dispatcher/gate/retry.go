@@ -28,6 +28,15 @@ func (r *retries) next(seed uint64) time.Duration {
 	return pause - jitter(seed+uint64(*r), pause/4)
 }
 
+// pauseWithin is the pause before the next renewal of t after a failed one. However long the lease is, several attempts fit into the last
+// seconds, which are all that a lock has that was given.
+func (t *Tenure) pauseWithin(pause time.Duration, now Time) time.Duration {
+	if t.Deadline-now <= giftTime {
+		return within(pause, min(t.LeaseTime, giftTime))
+	}
+	return within(pause, t.LeaseTime)
+}
+
 // within is the pause before the next renewal of this lease: several attempts fit into the rest of the lease after a failed renewal. A long
 // lease, of which a process may have very many, is renewed less often.
 func within(pause, lease time.Duration) time.Duration {

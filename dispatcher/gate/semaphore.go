@@ -38,9 +38,6 @@ func (s *Sequencer) askPermits(now Time, resent bool) Command {
 		runs = scripts.AppendRun(runs, one.n, int64(run), one.lease)
 		s.permits.asked = append(s.permits.asked, slices.Repeat([]share{one}, run)...)
 	}
-	for ; w != nil && w.asked; w = w.next { // the earlier question was for more waiters
-		w.asked = false
-	}
 	t.Runs = scripts.Runs(runs)
 	s.askInLine(now, &t)
 	return Command{Op: op, Args: t.Args()}

@@ -57,7 +57,6 @@ const lingerTime = time.Second
 
 // subscribe asks for the name's channel, or, if inboxOf is not nil, for the inbox of that engine, unless that was done.
 func (s *subscription) subscribe(e *Entry, inboxOf *Config, fx *Effects) {
-	s.linger = Never
 	if s.state != unsubscribed {
 		return
 	}

@@ -87,12 +87,12 @@ var bugs = []Bug{
 		{"scripts/permits.lua", "extend(held, one, score, now + lease)\n					if refused then return refused end\n", "extend(held, one, score, now + lease)\n"},
 	}},
 	{"a number in a fair queue that is used again after its release", []edit{
-		{"dispatcher/gate/keeping.go", "		f.grantedInVain(l, now, g.ID)\n", ""},
-		{"dispatcher/gate/fair.go", "	if l.contest.queue.head.place == 0 {", "	if l.contest.queue.head.place == l.lease.ID || l.contest.queue.head.place == 0 {"},
+		{"dispatcher/gate/keeping.go", "		l.joinAgain(f, now, g.ID)\n", ""},
+		{"dispatcher/gate/fair.go", "w != nil && w.place != 0 { // else", "w != nil && w.place != 0 && w.place != l.lease.ID { // else"},
 	}},
 	{"a later waiter that stands before the first", []edit{
 		{"scripts/fair_ask.lua", "	if first and first ~= me and place ~= 'TRY' and engineOf(first) == engine and goBack(l, me) then first = me end\n", ""},
-		{"dispatcher/gate/lockevents.go", "		if f := l.contest.queue.fair; f != nil {\n			f.grantedInVain(l, now, id)\n		}\n", ""},
+		{"dispatcher/gate/lockevents.go", "		if f := l.contest.queue.fair; f != nil {\n			l.joinAgain(f, now, id)\n		}\n", ""},
 	}},
 	{"a place that comes back and is not given up", []edit{
 		{"dispatcher/gate/fair.go", "		f.returning = l.lease.ID\n", ""},
@@ -140,7 +140,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/lockevents.go", "		r.forgetPlace(id)\n", ""},
 	}},
 	{"a place that nobody wants and nobody gives up", []edit{
-		{"dispatcher/gate/advance.go", "		l.abandonPlace(now)\n", ""},
+		{"dispatcher/gate/advance.go", "		l.abandonPlace(now)  // its owner id is released below\n", ""},
 	}},
 	{"a place of a tenure that got no answer before", []edit{
 		{"dispatcher/gate/gift.go", "if r.orphans.of(id) < 0 {", "if o := r.orphans.of(id); o < 0 || r.orphans[o].owner == \"\" {"},
