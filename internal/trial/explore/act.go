@@ -39,7 +39,7 @@ func (c *caller) ask() {
 			return
 		}
 		cell := e.cell(c.name)
-		if e.link == linkDown && cell.FailsWhileDown(c.waiter) {
+		if e.link == linkDown && cell.FailsWhileDown(now, c.waiter) {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}
