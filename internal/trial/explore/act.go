@@ -15,7 +15,7 @@ func (c *caller) ask() {
 	e, want := c.e, c.kept
 	c.s.callers = append(c.s.callers, c)
 	c.hold.By = c
-	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least, Fast: want.fast}
 	if c.call == Adopt {
 		c.waiter.Adopts = c.s.ownerOf(c.name)
 		if number, ours := e.numberOf(c.waiter.Adopts); ours && c.s.heldUnder(e, number) {
