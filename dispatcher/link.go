@@ -109,11 +109,11 @@ type linkQuery struct {
 	down chan bool // capacity 1
 }
 
-func (q linkQuery) deliver(l *loop, _ gate.Time) {
-	q.down <- l.nodes.home(q.slot).link.state == linkDown
+func (l linkQuery) deliver(of *loop, _ gate.Time) {
+	l.down <- of.nodes.home(l.slot).link.state == linkDown
 }
 
-func (q linkQuery) refuse() { q.down <- false }
+func (l linkQuery) refuse() { l.down <- false }
 
 // switched is another server being the master: everything is verified there, and listened to.
 func (n *node) switched(now gate.Time) {

@@ -1,66 +1,47 @@
 package engine
 
-import (
-	"errors"
-	"maps"
-	"slices"
-	"sync"
-)
+import "context"
 
-// fastCalls are the calls for several locks that do not wait while too much of them is out of reach: those that have a member of this engine.
-// A call for one lock is told by its gate.
-type fastCalls struct {
-	mu    sync.Mutex
-	calls map[*compositeCall]struct{}
-}
+// Calls for several locks with WithFailFast end when too much of them is out of reach; a call for one lock is told by its gate. Engine.fast has the
+// calls that have a member of the engine.
 
-// errCutOff ends the context of such a call.
-var errCutOff = errors.New("wheellock: out of reach")
-
-// watchLinks ends the call now, or later, when too much of its lock is out of reach.
+// watchLinks ends the call when too much of its lock is out of reach: now, or until forgetLinks.
 func (c *compositeCall) watchLinks() {
-	keys, _ := c.lock.keys()
-	for _, k := range keys {
-		k.e.fast.mu.Lock()
-		if k.e.fast.calls == nil {
-			k.e.fast.calls = make(map[*compositeCall]struct{})
-		}
-		k.e.fast.calls[c] = struct{}{}
-		k.e.fast.mu.Unlock()
+	c.watched, _ = c.lock.keys()
+	for _, k := range c.watched {
+		k.e.fast.Store(c, nil)
 	}
-	c.watched = keys
 	c.endIfCutOff()
 }
 
-// forgetLinks is the end of watchLinks.
 func (c *compositeCall) forgetLinks() {
 	for _, k := range c.watched {
-		k.e.fast.mu.Lock()
-		delete(k.e.fast.calls, c)
-		k.e.fast.mu.Unlock()
+		k.e.fast.Delete(c)
 	}
 }
 
 func (c *compositeCall) endIfCutOff() {
 	if c.lock.cutOff() {
-		c.cancel(errCutOff)
+		c.cancel(ErrNotSent)
 	}
 }
 
-// endCutOff ends the calls for which too much is out of reach. The dispatcher calls it when a node of it turns out to be: it does not block.
+// wasCutOff reports whether that has ended the call.
+func (c *compositeCall) wasCutOff() bool {
+	return c.watched != nil && context.Cause(c.ctx) == ErrNotSent
+}
+
+// endCutOff ends the calls for which too much is out of reach. The dispatcher calls it when a node turns out to be: it does not block.
 func (e *Engine) endCutOff() {
-	e.fast.mu.Lock()
-	defer e.fast.mu.Unlock()
-	if len(e.fast.calls) == 0 || !e.enter() {
-		return
+	if e.enter() {
+		go func() {
+			defer e.leave()
+			e.fast.Range(func(c, _ any) bool {
+				c.(*compositeCall).endIfCutOff()
+				return true
+			})
+		}()
 	}
-	calls := slices.Collect(maps.Keys(e.fast.calls))
-	go func() {
-		defer e.leave()
-		for _, c := range calls {
-			c.endIfCutOff()
-		}
-	}()
 }
 
 func (h *handle) cutOff() bool {

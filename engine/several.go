@@ -179,7 +179,7 @@ func (c *compositeCall) awaitReleases() {
 
 // settle answers the call. An error is told when what the call had is free.
 func (c *compositeCall) settle(h *Hold, err error) {
-	if err != nil && context.Cause(c.ctx) == errCutOff {
+	if err != nil && c.wasCutOff() {
 		err = c.lock.failed(ErrNotSent)
 	}
 	if err != nil {
