@@ -81,14 +81,13 @@ type compositeCall struct {
 	ctx     context.Context // ends with the caller's, by Cancel, and when the call is settled
 	asking  context.Context // ends with the wait besides: a silent server must not prolong it
 	stop    context.CancelFunc
-	cancel  context.CancelCauseFunc // of ctx
-	end     time.Time               // of the wait; zero: it has none
+	end     time.Time // of the wait; zero: it has none
 	began   time.Time
 	tries   int
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
 	place   *list.Element // in the queue of a QuorumLock's calls, whose mutex guards it; nil: it has none
-	watched []lockKey     // of which the links are watched
+	links   *links        // with WithFailFast; else nil
 	kept    bool          // a MultiLock kept members while it waited for others
 
 	mu       sync.Mutex                  // guards the rest
@@ -105,8 +104,10 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
 	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now()}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.stop = func() { c.cancel(nil) }
+	if d.fast && !once {
+		ctx = c.watchLinks(ctx)
+	}
+	c.ctx, c.stop = context.WithCancel(ctx)
 	c.asking = c.ctx
 	if d.wait > 0 {
 		c.end = time.Now().Add(d.wait)
@@ -115,9 +116,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 		c.asking, c.stop = asking, func() { ended(); cancel() }
 	}
 	c.promise.Init(&s.e.callbacks, c)
-	if d.fast && !once {
-		c.watchLinks()
-	}
+	c.endIfCutOff()
 	s.ask(c)
 	return c.promise.Future()
 }
