@@ -25,8 +25,10 @@ type Stats struct {
 	OldestHold time.Duration `json:"oldest_hold"` // how long the oldest living hold has been held; 0: none
 }
 
-// Up reports whether the link to Redis works, of a cluster those to all masters, as far as the engine knows, which looks every second. It is
-// false after Close. It costs nothing: a readiness probe may ask for it.
+// Up reports whether the link to Redis works, of a cluster those to all masters, as far as the engine knows. It finds out within a second when a
+// connection ends; that a server stands still it finds out when it asks for something, as for a lock or its renewal, and there is no answer
+// within Redis.ConnWriteTimeout. While the link is down it tries by itself. Up is false after Close. It costs nothing: a readiness probe may
+// ask for it.
 //
 // Be unready while it is false if another replica of the service may reach Redis when this one does not, as in a network that has parted, and a
 // load balancer is to choose that one. If all replicas have one Redis, an outage of it makes all of them unready at once, and clients get the
