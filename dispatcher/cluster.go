@@ -133,9 +133,11 @@ func (c *cluster) moveNames(now gate.Time) {
 		})
 	}
 	routes.resubscribe()
+	moved := func(entry *gate.Entry) bool { return c.slots.Moved(entry.Slot) }
 	gates.reportLinkUp(now, func(entry *gate.Entry) bool {
-		return c.slots.Moved(entry.Slot) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
+		return moved(entry) && c.slots.Serves(entry.Slot).link.state == linkUp // else it will hear when it is
 	})
+	c.nodes.endFast(now, moved)
 	c.slots.ClearMoved()
 }
 

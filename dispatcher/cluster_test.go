@@ -9,6 +9,8 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/topology"
+	"github.com/wheellock/wheellock/scripts"
+	"github.com/wheellock/wheellock/wheel"
 )
 
 // clustered is the loop of a cluster with one node, which serves nothing yet and has no connection.
@@ -91,5 +93,40 @@ func TestNodesThatServeNothingAreClosed(t *testing.T) {
 			}
 			l.nodes.cluster.gone.Wait()
 		})
+	}
+}
+
+// A caller that does not wait while its link is down is told when its hash slot moves to a node that cannot be reached. A caller on another node
+// is told nothing, and that the node of its name is down is not said either.
+func TestAMoveToANodeThatIsDownIsTold(t *testing.T) {
+	l, up := clustered(t)
+	up.link.state = linkUp
+	down := l.nodes.cluster.slots.Serves(0)
+	down.link.state, down.link.cause = linkDown, "refused"
+	l.gates.hashed = true
+	l.gates.cfg.Waits = wheel.NewSlots[*gate.Waiter](64, func(wheel.Tick) {})
+	comes := func(name string) (*gate.Entry, *asker) {
+		l.nodes.cluster.slots.Assign(scripts.HashSlot(name), up)
+		a := &asker{}
+		a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: time.Second, Fast: true}
+		(&ask{&a.waiter, name, gate.MutexKind, 1}).deliver(l, time.Minute)
+		return l.gates.names.find(name), a
+	}
+	moving, told := comes("stock:7")
+	staying, untold := comes("stock:8")
+	l.nodes.cluster.slots.ClearMoved()
+	l.nodes.cluster.slots.Assign(moving.Slot, down)
+	l.nodes.cluster.moveNames(time.Minute)
+	if len(told.heard) != 1 || told.heard[0].Why != gate.Doubtful || told.heard[0].ServerMessage != down.link.cause {
+		t.Errorf("told %+v", told.heard)
+	}
+	if len(untold.heard) != 0 {
+		t.Errorf("another was told %+v", untold.heard)
+	}
+	for slot, want := range map[uint16]bool{moving.Slot: true, staying.Slot: false} {
+		q := linkQuery{slot, make(chan bool, 1)}
+		if q.deliver(l, time.Minute); <-q.down != want {
+			t.Errorf("slot %d is down: %t, want %t", slot, !want, want)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 	a := &asker{}
 	a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Until: 50 * time.Millisecond}
 
-	(&ask{&a.waiter, "stock:7", gate.MutexKind}).deliver(l, 0)
+	(&ask{&a.waiter, "stock:7", gate.MutexKind, 1}).deliver(l, 0)
 	l.deadlines.wakeDue(49 * time.Millisecond)
 	l.deadlines.giveUpDue(49 * time.Millisecond)
 	if len(a.heard) != 0 {
@@ -47,7 +47,7 @@ func TestATickThatBeginsAfterItsWakeUpIsOpened(t *testing.T) {
 // loopOf returns a loop that does not run, without Redis, whose slots ask wakeAt.
 func loopOf(wakeAt func(wheel.Tick)) *loop {
 	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
-	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler), MaxPerName: 1})
+	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), Logger: slog.New(slog.DiscardHandler)})
 	l.deadlines.wakeAt = wakeAt
 	return l
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel"
 )
 
@@ -46,7 +47,7 @@ type Config struct {
 	Gate        *gate.Config     // the dispatcher's own
 	Clock       *wheel.Clock     // the engine's
 	Logger      *slog.Logger
-	MaxPerName  int // waiters of one name
+	Down        func() // called when a node turns out not to be reachable; must not block
 }
 
 // Tick is the length of the ticks of slots.
@@ -75,9 +76,9 @@ func (l *loop) start() *Dispatcher {
 	return &Dispatcher{mail: l.mail, stats: l.cfg.Gate.Stats, up: &l.nodes.up, done: l.done}
 }
 
-// Ask brings a request. False: the dispatcher takes no more. Any goroutine.
-func (d *Dispatcher) Ask(name string, kind gate.Kind, w *gate.Waiter) bool {
-	return d.mail.putAsk(ask{w, name, kind})
+// Ask brings a request, which is Overloaded if most callers wait for the name already. False: the dispatcher takes no more. Any goroutine.
+func (d *Dispatcher) Ask(name string, kind gate.Kind, most int32, w *gate.Waiter) bool {
+	return d.mail.putAsk(ask{w, name, kind, most})
 }
 
 // Abandon says that the caller of w waits no longer. The loop settles w at once, with GaveUp, unless something else has
@@ -127,6 +128,12 @@ func (d *Dispatcher) SuspectNode(addr string) { d.mail.put(suspectNode{addr}) }
 // Up reports whether the link works, in a cluster those to all nodes that serve anything, as far as is known. Any
 // goroutine.
 func (d *Dispatcher) Up() bool { return d.up.Load() }
+
+// Down reports whether the node that serves a name is known not to be reachable. Any goroutine; it may wait for the loop.
+func (d *Dispatcher) Down(name string) bool {
+	q := linkQuery{scripts.HashSlot(name), make(chan bool, 1)}
+	return !d.Up() && d.mail.put(q) && <-q.down
+}
 
 // ReportBroken says that a connection to this address turned out to be broken. Any goroutine; it does not block.
 func (d *Dispatcher) ReportBroken(addr string) { d.mail.put(broken{addr}) }

@@ -12,18 +12,20 @@ type ask struct {
 	waiter *gate.Waiter
 	name   string
 	kind   gate.Kind
+	most   int32 // how many callers may wait for the name before it
 }
 
 func (a *ask) deliver(l *loop, now gate.Time) {
 	w := a.waiter
+	l.nodes.fast = l.nodes.fast || w.Fast
 	e, why := l.gates.entry(a.name, a.kind)
 	switch {
 	case e == nil:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: why})
 		return
-	case int(e.Machine.Waiting()) >= l.cfg.MaxPerName && e.Queues(w):
+	case e.Machine.Waiting() >= int(a.most) && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-	case e.FailsWhileDown(w) && l.nodes.home(e.Slot).link.state == linkDown:
+	case e.FailsWhileDown(now, w) && l.nodes.home(e.Slot).link.state == linkDown:
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
 	default:
 		l.askMachine(now, e, w)

@@ -45,7 +45,7 @@ func TestTheTimeOfAWaiterThatIsAnsweredAtOnceIsForgotten(t *testing.T) {
 	w := &gate.Waiter{By: &asker{}, Until: time.Second}
 	e, _ := l.gates.entry("stock:7", gate.MutexKind)
 	e.Machine = &granter{e.Machine, l.cfg.Gate}
-	(&ask{w, "stock:7", gate.MutexKind}).deliver(l, 0)
+	(&ask{w, "stock:7", gate.MutexKind, 1}).deliver(l, 0)
 	if w.Timer.In() {
 		t.Error("the waiter has a time")
 	}

@@ -19,7 +19,7 @@ func (*leaver) Settle(gate.Outcome) bool { return false }
 // invariant: one-command-per-name
 func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: 2 * time.Second, Stats: &gate.Stats{}}
-	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock(), MaxPerName: 1})
+	l := newLoop(Config{Gate: cfg, Clock: wheel.NewClock()})
 	l.nodes.all = []*node{{}}
 	l.deadlines.wakeAt = func(wheel.Tick) {}
 	l.deadlines.timer.start(func() {})
@@ -27,7 +27,7 @@ func TestALateEventFreesNoEntryTwice(t *testing.T) {
 	request := func(name string) *leaver {
 		caller := &leaver{gate.Waiter{LeaseTime: 30 * time.Second, Watch: true, Try: true}}
 		caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
-		(&ask{&caller.waiter, name, gate.MutexKind}).deliver(l, 0)
+		(&ask{&caller.waiter, name, gate.MutexKind, 1}).deliver(l, 0)
 		return caller
 	}
 	taken := func() { // says Redis

@@ -84,7 +84,12 @@ func (n *node) probed(now gate.Time, err error) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
+		wasDown := n.link.state == linkDown
 		n.setLink(linkDown)
+		if !wasDown {
+			n.nodes.endFast(now, n.nodes.servedBy(n))
+			n.nodes.cfg.Down()
+		}
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
 		return
@@ -95,8 +100,20 @@ func (n *node) probed(now gate.Time, err error) {
 	n.link.outage.Ended(logger, "wheellock: Redis can be reached again", n.where()...)
 	n.setLink(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
-	n.nodes.gates.reportLinkUp(now, func(e *gate.Entry) bool { return n.nodes.home(e.Slot) == n })
+	n.nodes.gates.reportLinkUp(now, n.nodes.servedBy(n))
 }
+
+// linkQuery asks whether the node of a hash slot is known not to be reachable.
+type linkQuery struct {
+	slot uint16
+	down chan bool // capacity 1
+}
+
+func (l linkQuery) deliver(of *loop, _ gate.Time) {
+	l.down <- of.nodes.home(l.slot).link.state == linkDown
+}
+
+func (l linkQuery) refuse() { l.down <- false }
 
 // switched is another server being the master: everything is verified there, and listened to.
 func (n *node) switched(now gate.Time) {

@@ -210,7 +210,9 @@ type drain struct{ drained chan struct{} } // closed when nothing is held any mo
 
 func (d drain) deliver(l *loop, now gate.Time) {
 	l.draining = append(l.draining, d.drained)
-	l.gates.visit(nil, func(m gate.Machine) { m.Drain(now, &l.gates.fx) })
+	l.gates.visit(nil, func(m gate.Machine) {
+		m.Dismiss(now, gate.Outcome{Why: gate.Closed}, func(*gate.Waiter) bool { return true }, &l.gates.fx)
+	})
 }
 
 func (d drain) refuse() { close(d.drained) }

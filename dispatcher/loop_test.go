@@ -21,7 +21,7 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 		t.Helper()
 		a := &asker{}
 		a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Try: true}
-		l.mail.putAsk(ask{&a.waiter, "stock:7", gate.MutexKind})
+		l.mail.putAsk(ask{&a.waiter, "stock:7", gate.MutexKind, 1})
 		if now := len(a.heard) == 1; now != answered {
 			t.Errorf("%s: answered by a turn of its caller: %v, want %v", when, now, answered)
 		}

@@ -19,6 +19,7 @@ type nodes struct {
 
 	all     []*node
 	cluster *cluster      // nil: a single server, the only node; set once
+	fast    bool          // there have been waiters that do not wait while the link is down
 	names   int           // that are on their way, in the batches of connections
 	leaving []*connection // to be sent off at the end of this turn
 
@@ -48,6 +49,25 @@ func (ns *nodes) home(slot uint16) *node {
 		return ns.all[0]
 	}
 	return ns.cluster.slots.Serves(slot)
+}
+
+// servedBy picks the names of a node.
+func (ns *nodes) servedBy(n *node) func(*gate.Entry) bool {
+	return func(e *gate.Entry) bool { return ns.home(e.Slot) == n }
+}
+
+// endFast answers the waiters that do not wait while their node is down, of the names that which picks. They may have been asked for.
+func (ns *nodes) endFast(now gate.Time, which func(*gate.Entry) bool) {
+	if !ns.fast {
+		return
+	}
+	for e := range ns.gates.names.all() {
+		if link := &ns.home(e.Slot).link; link.state == linkDown && which(e) {
+			out := gate.Outcome{Why: gate.Doubtful, ServerMessage: link.cause}
+			e.Machine.Dismiss(now, out, func(w *gate.Waiter) bool { return w.Fast }, &ns.gates.fx)
+			ns.gates.stepped(e)
+		}
+	}
 }
 
 // flush puts what the machines asked for on idle connections.

@@ -99,12 +99,12 @@ func TestANodeListensToWhatWasWantedBefore(t *testing.T) {
 // invariant: one-command-per-name
 func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}}
-	l := newLoop(Config{Gate: cfg, MaxPerName: 1})
+	l := newLoop(Config{Gate: cfg})
 	n := &node{}
 	l.nodes.all = []*node{n}
 	caller := &leaver{gate.Waiter{LeaseTime: 30 * time.Second, Watch: true, Write: true}}
 	caller.waiter.By, caller.waiter.Hold = caller, &gate.Hold{}
-	(&ask{&caller.waiter, "stock:7", gate.RWKind}).deliver(l, 0)
+	(&ask{&caller.waiter, "stock:7", gate.RWKind, 1}).deliver(l, 0)
 	l.nodes.gates = &l.gates
 	for again := range 3 {
 		op := gate.AcquireWrite

@@ -405,6 +405,82 @@ var bounds = map[string]func(w *world, s *subject, c call){
 		}
 		w.refused(s, c, context.Background(), engine.ErrWaitTimeout, time.Second, engine.WithWait(time.Second))
 	},
+	"failing fast, while Redis is there": func(w *world, s *subject, c call) {
+		g, err := c.make(context.Background(), engine.WithFailFast())
+		w.granted(s, g, err, func() {})
+	},
+	"failing fast, while Redis is out of reach": func(w *world, s *subject, c call) {
+		w.setDown(true)
+		w.outOfReach(s, c, 0)
+	},
+	"failing fast, when what others have goes out of reach": func(w *world, s *subject, c call) {
+		if c.try {
+			return
+		}
+		vacate := s.occupy()
+		time.AfterFunc(time.Second, func() { w.setDown(true) })
+		time.AfterFunc(10*time.Second, func() { w.setDown(false); vacate() }) // less than a lease: a call that waits on would be granted
+		w.outOfReach(s, c, time.Second)
+	},
+	"failing fast, when the answer is lost": func(w *world, s *subject, c call) {
+		if c.try {
+			return
+		}
+		w.slowDown(slow)
+		time.AfterFunc(slow/2, func() { w.setDown(true) })
+		w.outOfReach(s, c, slow/2)
+	},
+	"a queue of one": func(w *world, s *subject, c call) {
+		if c.try {
+			return
+		}
+		vacate := s.occupy()
+		ctx, cancel := context.WithCancel(context.Background())
+		waiting, first := make(chan struct{}), make(chan error)
+		go func() {
+			close(waiting)
+			_, err := c.make(ctx, engine.WithQueue(1))
+			first <- err
+		}()
+		<-waiting
+		synctest.Wait()
+		began := time.Now()
+		if _, err := c.make(context.Background(), engine.WithQueue(1)); !errors.Is(err, engine.ErrOverloaded) {
+			w.Errorf("the error is %v, want ErrOverloaded", err)
+		}
+		w.took(began, 0)
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			w.Errorf("the first of the queue: %v", err)
+		}
+		vacate()
+		w.free(s)
+	},
+}
+
+// setDown makes the server unreachable, of several all but the first, or reachable again.
+func (w *world) setDown(down bool) {
+	for _, s := range w.servers[min(len(w.servers)-1, 1):] {
+		s.SetDown(down)
+	}
+	time.Sleep(time.Second / 2) // sleeps: in a bubble: the engines find out
+	synctest.Wait()
+}
+
+// outOfReach judges a call that is to fail soon after that time, because Redis has gone.
+func (w *world) outOfReach(s *subject, c call, after time.Duration) {
+	w.Helper()
+	began := time.Now()
+	_, err := c.make(context.Background(), engine.WithFailFast())
+	if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrHeld) || errors.Is(err, context.Canceled) {
+		w.Errorf("the error is %v, want ErrUnavailable", err)
+	}
+	w.took(began, after)
+	w.slowDown(0)
+	time.Sleep(15 * time.Second) // sleeps: in a bubble: the outage ends, and what was asked for goes back
+	w.setDown(false)
+	time.Sleep(15 * time.Second) // sleeps: as above
+	w.free(s)
 }
 
 func (w *world) attempts() (n int64) {

@@ -133,6 +133,9 @@ var (
 	_ func(time.Duration) engine.LockOption = engine.WithLease
 	_ func(time.Duration) engine.LockOption = engine.WithWait
 	_ func(engine.Owner) engine.LockOption  = engine.WithOwner
+	_ func() engine.LockOption              = engine.WithFailFast
+	_ func(int) engine.LockOption           = engine.WithQueue
+	_ func(*engine.Engine) bool             = (*engine.Engine).Up
 	_ func() engine.Owner                   = engine.NewOwner
 	_ map[engine.Owner]bool                 // comparable
 

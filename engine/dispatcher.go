@@ -15,7 +15,7 @@ import (
 func (e *Engine) dispatcherConfig() dispatcher.Config {
 	o := &e.opts
 	return dispatcher.Config{
-		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, MaxPerName: o.MaxWaitersPerName,
+		Client: e.client, Cluster: e.cluster, Clock: e.clock, Logger: o.Logger, Down: e.endCutOff,
 		Connections: redisconn.Config{
 			Settings:  wire.Settings{UUID: e.uuid, Salt: e.salt, Publish: o.PubSub.publish(), FenceTTL: o.FenceTTL, FairWaiterLease: o.FairWaiterLease, Declared: o.DeclaredKeysOnly},
 			WatchLoss: o.WatchLoss, ProbeTime: o.Lease / 3, Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,

@@ -74,6 +74,7 @@ type Engine struct {
 	risks      backlog[risk]
 	calls      calls
 	quorums    quorumQueues
+	fast       sync.Map // *compositeCall: those that end when too much is out of reach
 	servers    []string // the run_id of the server, or of all masters of a cluster, as far as they tell
 	database   int      // on that server
 	contexts   contexts

@@ -46,8 +46,8 @@ var (
 	// releasing until the lease has run out, so the caller may ask for the lock again. A change of a semaphore or latch
 	// must not be repeated: the engine repeats it.
 	ErrUncertain error = &failure{"wheellock: no answer from Redis, the outcome is unknown", ErrUnavailable}
-	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName is reached. Nothing was sent. The caller
-	// should back off.
+	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName, or [WithQueue], is reached. Nothing was sent. The
+	// caller should back off.
 	ErrOverloaded error = &failure{"wheellock: too many requests wait already", ErrUnavailable}
 	// ErrRefused means that the server refused the command; the error ends with the server message. Nothing changed in
 	// Redis. Lock goes on asking if the reason can pass: READONLY, NOREPLICAS, OOM, MISCONF, LOADING, BUSY, CLUSTERDOWN

@@ -26,6 +26,7 @@ type Locker interface {
 	TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
 
 	keys() ([]lockKey, error) // what it locks
+	cutOff() bool             // Redis is known not to be reachable for too much of it
 	home() *Engine            // the engine: its options and workers are used
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"go.uber.org/atomic"
@@ -9,8 +10,8 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait] and [WithOwner]. The zero value is
-// [ErrInvalid].
+// LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait], [WithFailFast], [WithQueue] and [WithOwner]. The
+// zero value is [ErrInvalid].
 type LockOption struct {
 	which optionKind
 	value int64
@@ -24,6 +25,8 @@ const (
 	waitOption
 	ownerOption
 	minHoldOption
+	failFastOption
+	queueOption
 	partOption
 )
 
@@ -53,6 +56,21 @@ func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int6
 // be up to 25 ms late. A call that does not wait fails with [ErrInvalid]. Default: the call waits until its context
 // ends.
 func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(d)} }
+
+// WithFailFast makes a waiting call fail with [ErrUnavailable] while Redis is known to be out of reach, in a cluster the master of the name:
+// at once, with [ErrNotSent], if it is so when the call is made, and with [ErrUncertain] as soon as the engine finds out while the call
+// waits. Nothing is held, and the call may be repeated. It fails also behind another caller of this process, but a re-entry by [WithOwner]
+// that needs no answer of Redis is granted. A MultiLock fails if a member does, a QuorumLock if no majority can be reached. It says nothing
+// to a call that does not wait, which behaves so anyway. A server that stands still is known to be out of reach after Redis.ConnWriteTimeout
+// and one attempt to connect anew, a few seconds: bound the call by [WithWait] or a context, too. Default: the call waits for the end of
+// an outage as long as they say.
+func WithFailFast() LockOption { return LockOption{failFastOption, 0} }
+
+// WithQueue makes a waiting call fail with [ErrOverloaded], at once and without asking Redis, if n callers of this process wait for the name
+// already, whatever their options are. A caller waits from its call until it is granted, so also while Redis is asked for the first time.
+// n is from 1 to [Options].MaxWaitersPerName, otherwise the call fails with [ErrInvalid]: TryLock does not wait at all, and a call that
+// does not wait heeds no queue. It applies to every member of a MultiLock, and to a QuorumLock as a whole. Default: MaxWaitersPerName.
+func WithQueue(n int) LockOption { return LockOption{queueOption, int64(n)} }
 
 // WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller is granted at once if o
 // holds the lock, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
@@ -85,12 +103,15 @@ type demand struct {
 	wait    time.Duration
 	age     time.Duration // of the hold of which it becomes a part
 	owner   uint64
+	queue   int32 // how many callers may wait for the name
 	fixed   bool
+	fast    bool // it does not wait while Redis cannot be reached
 }
 
 // read gathers the options of a call for a lock of that kind. try: the call does not wait.
 func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, error) {
-	d := demand{lease: o.Lease}
+	most := min(o.MaxWaitersPerName, math.MaxInt32)
+	d := demand{lease: o.Lease, queue: int32(most)}
 	for _, opt := range opts {
 		switch opt.which {
 		case leaseOption:
@@ -122,6 +143,15 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 				return d, invalid("WithMinHold on a %s: only a mutex can stay taken", kind.noun())
 			}
 			d.minHold = gate.CeilMillis(d.minHold)
+		case failFastOption:
+			d.fast = true
+		case queueOption:
+			if opt.value < 1 || opt.value > int64(most) {
+				return d, invalid("a queue of %d: must be from 1 to MaxWaitersPerName, %d; TryLock does not wait", opt.value, most)
+			}
+			if !try {
+				d.queue = int32(opt.value)
+			}
 		case partOption:
 			d.age = time.Duration(opt.value)
 		default:

@@ -117,7 +117,9 @@ func (h *handle) observe(opts []LockOption) (o observation) {
 }
 
 // asked notes how a request was granted. Its answer has come.
-func (o *observation) asked(w *gate.Waiter) { o.handedOn, o.reentry = w.HandedOn, w.Reentry }
+func (o *observation) asked(w *gate.Waiter) {
+	o.handedOn, o.reentry = w.Way == gate.HandedOn, w.Way == gate.Reentry
+}
 
 // notifyDone notifies the Observer of how a request ended; h is nil if it was not granted, or has no hold.
 func (o *observation) notifyDone(h *Hold, err error) {

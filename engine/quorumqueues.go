@@ -60,13 +60,18 @@ func (q *quorumQueues) enter(c *compositeCall) (before int, err error) {
 		queue = list.New()
 		q.queues[c.lock.name] = queue
 	}
-	switch before = queue.Len(); {
+	before = queue.Len()
+	waiting := before
+	if before > 0 && queue.Front().Value.(*compositeCall).promise.Settled() { // it holds the lock
+		waiting--
+	}
+	switch {
 	case before == 0: // members tell of the engine's end
 	case q.closed:
 		return before, ErrClosed
 	case c.once:
 		return before, nil
-	case before > e.opts.MaxWaitersPerName:
+	case waiting >= int(c.demand.queue):
 		e.overloaded.Inc()
 		return before, ErrOverloaded
 	case !e.admit():

@@ -17,6 +17,7 @@ type operation struct {
 	name  string
 	doing string // "lock", "acquire", ...
 	kind  kindIndex
+	most  int32         // how many callers of this process may wait for the name
 	wait  time.Duration // WithWait, for the error of a request; 0: none
 }
 
@@ -50,7 +51,7 @@ func (o *operation) send(ctx context.Context, w *gate.Waiter) error {
 	if !e.admit() {
 		return o.failed(ErrOverloaded)
 	}
-	if !e.dispatcher.Ask(key, o.kind.machine(), w) {
+	if !e.dispatcher.Ask(key, o.kind.machine(), o.most, w) {
 		e.waiting.Add(-1)
 		return o.failed(ErrClosed)
 	}
@@ -109,7 +110,7 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		return true, o.failed(err)
 	}
 	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
-	w.Least, w.Until = d.minHold, o.until(ctx, try, d.wait)
+	w.Least, w.Fast, w.Until, o.most = d.minHold, d.fast && !try, o.until(ctx, try, d.wait), d.queue
 	if d.age > 0 {
 		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
 	}

@@ -87,6 +87,7 @@ type compositeCall struct {
 	last    error // the last answer of any member
 	promise futures.Promise[*Hold]
 	place   *list.Element // in the queue of a QuorumLock's calls, whose mutex guards it; nil: it has none
+	links   *links        // with WithFailFast; else nil
 	kept    bool          // a MultiLock kept members while it waited for others
 
 	mu       sync.Mutex                  // guards the rest
@@ -102,7 +103,10 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if err != nil {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
-	c := &compositeCall{lock: s, once: once, demand: d, opts: forParts(opts), last: ErrUnavailable, began: time.Now()}
+	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now()}
+	if d.fast && !once {
+		ctx = c.watchLinks(ctx)
+	}
 	c.ctx, c.stop = context.WithCancel(ctx)
 	c.asking = c.ctx
 	if d.wait > 0 {
@@ -112,13 +116,16 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 		c.asking, c.stop = asking, func() { ended(); cancel() }
 	}
 	c.promise.Init(&s.e.callbacks, c)
+	c.endIfCutOff()
 	s.ask(c)
 	return c.promise.Future()
 }
 
-// forParts are the options of the questions to members.
-func forParts(opts []LockOption) []LockOption {
-	return append(slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool { return o.which == waitOption }), asPart)
+// forParts are the options of the questions to members. The calls of a QuorumLock have a queue of their own.
+func (s *several) forParts(opts []LockOption) []LockOption {
+	return append(slices.DeleteFunc(slices.Clone(opts), func(o LockOption) bool {
+		return o.which == waitOption || o.which == queueOption && s.kind == quorumIndex
+	}), asPart)
 }
 
 // Cancelled implements futures.Canceler. What is granted afterwards is given back.
@@ -171,10 +178,14 @@ func (c *compositeCall) awaitReleases() {
 
 // settle answers the call. An error is told when what the call had is free.
 func (c *compositeCall) settle(h *Hold, err error) {
+	if err != nil && c.wasCutOff() {
+		err = c.lock.failed(ErrNotSent)
+	}
 	if err != nil {
 		c.awaitReleases()
 	}
 	c.stop()
+	c.forgetLinks()
 	if c.lock.kind == quorumIndex {
 		c.passTurn(h)
 	}

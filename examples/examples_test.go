@@ -143,6 +143,13 @@ func TestGateway(t *testing.T) {
 	want("/batch?tenant=acme&tenant=globex", "", 200, "acme: busy\nglobex: served")
 	testkit.MustUnlock(t, other)
 	want("/orders", "acme", 200, "served")
+	want("/ready", "", 200, "ready")
+	server.Freeze()
+	want("/orders", "initech", 503, "try again")
+	redistest.Await(t, "that the gateway knows", func() bool { status, _ := get(t, url+"/ready", "Tenant", ""); return status == 503 })
+	want("/orders", "initech", 503, "try again")
+	server.Thaw()
+	redistest.Await(t, "that it goes on", func() bool { status, _ := get(t, url+"/ready", "Tenant", ""); return status == 200 })
 	gateway.stop()
 	if lines := gateway.ends(); !slices.Equal(lines, []string{"stopping", "stopped"}) {
 		t.Errorf("the gateway said %q at its end", lines)

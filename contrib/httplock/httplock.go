@@ -34,6 +34,10 @@ type Options struct {
 	// Wait is how long a request waits while another one of its key is served. Default 0: it does not wait.
 	Wait time.Duration
 
+	// WaitForRedis has requests wait as long also while Redis is known to be out of reach. Default false: they get their 503 at once
+	// ([engine.WithFailFast]).
+	WaitForRedis bool
+
 	// Status is the answer to a request that did not get its turn: 409 Conflict or 423 Locked. Default 409.
 	Status int
 }
@@ -48,7 +52,7 @@ func IdempotencyKey(r *http.Request) string { return r.Header.Get("Idempotency-K
 // handler has returned, also by a panic; what net/http has not sent by then waits for the release, 100 ms at most. Instead of its turn a request may get:
 //
 //   - 409 or 423, with a Retry-After: another request of the key is served.
-//   - 503, with a Retry-After of a second: Redis cannot serve, or the engine is closed. If the client left while the request
+//   - 503, with a Retry-After of a second: Redis cannot serve, which is told at once in an outage, or the engine is closed. If the client left while the request
 //     waited, nobody reads this answer.
 //   - 400: the key is no name for a lock, for instance because it is too long (1,019 bytes are the most for the default Lock).
 //   - 500: in Redis there is something else under the lock's name.
@@ -120,7 +124,11 @@ func (h *handler) lock(ctx context.Context, key string) (*engine.Hold, error) {
 	if h.opts.Wait == 0 {
 		return l.TryLock(ctx)
 	}
-	return l.Lock(ctx, engine.WithWait(h.opts.Wait))
+	opts := []engine.LockOption{engine.WithWait(h.opts.Wait)}
+	if !h.opts.WaitForRedis {
+		opts = append(opts, engine.WithFailFast())
+	}
+	return l.Lock(ctx, opts...)
 }
 
 // refuse answers a request that did not get its turn.

@@ -279,11 +279,12 @@ func TestWhatCannotBeServed(t *testing.T) {
 	e := testkit.Connect(t, redis.Addr())
 	handle := func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") }
 	site := serve(t, e, httplock.Options{}, handle)
-	patient := serve(t, e, httplock.Options{Wait: 50 * time.Millisecond}, handle)
+	patient := serve(t, e, httplock.Options{Wait: 50 * time.Millisecond, WaitForRedis: true}, handle)
+	fast := serve(t, e, httplock.Options{Wait: time.Hour}, handle)
 	wants(t, site, strings.Repeat("a", 1020), http.StatusBadRequest)
 	wants(t, site, "text", http.StatusInternalServerError)
 	redis.Kill()
-	for _, s := range []*httptest.Server{site, patient} {
+	for _, s := range []*httptest.Server{site, patient, fast} {
 		if got := wants(t, s, "a", http.StatusServiceUnavailable).Header.Get("Retry-After"); got != "1" {
 			t.Errorf("Retry-After is %q", got)
 		}

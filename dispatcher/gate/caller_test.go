@@ -77,7 +77,7 @@ func (c *caller) Settle(out Outcome) bool {
 		return false
 	}
 	c.answered, c.out = true, out
-	c.handedOn, c.reentry = c.waiter.HandedOn, c.waiter.Reentry
+	c.handedOn, c.reentry = c.waiter.Way == HandedOn, c.waiter.Way == Reentry
 	if out.Why == Granted {
 		if c.handed() {
 			c.from.seen.handoffs++

@@ -47,11 +47,15 @@ func (e *Entry) Queues(w *Waiter) bool {
 	return w.Adopts == "" && !in
 }
 
-// FailsWhileDown reports whether w, which asks for the name, gets Down at once if its node cannot be reached: w asks only once, and nobody knows
-// whether the name is free, because no hold of this process excludes others. Nor do other waiters of this process know it.
-func (e *Entry) FailsWhileDown(w *Waiter) bool {
+// FailsWhileDown reports whether w, which asks for the name, gets Down at once because its node cannot be reached: w does not wait for the link,
+// nor is it a re-entry without a question; or w asks only once, and nobody knows whether the name is free, because no hold of this process
+// excludes others. Nor do other waiters of this process know it.
+func (e *Entry) FailsWhileDown(now Time, w *Waiter) bool {
 	l, is := e.Machine.(*Lock)
-	return w.Try && !(is && l.held())
+	if w.Fast && is {
+		l.endDue(now)
+	}
+	return w.Fast && (e.Queues(w) || !l.lease.lasts(now, w)) || w.Try && !(is && l.held())
 }
 
 // Kind is what a name is used as: a kind of lock, of semaphore, or a latch. A live name has one kind.
@@ -87,13 +91,14 @@ type Machine interface {
 	EndWait(now Time, w *Waiter, why Why, fx *Effects)  // the waiter gives up (GaveUp), or its Until has passed (TimedOut)
 	Unlock(now Time, h *Hold, ack Settler, fx *Effects) // ack may be nil
 	Extend(now Time, h *Hold, lease time.Duration, ack Settler, fx *Effects)
+	// Dismiss answers the waiters that chosen picks: the engine takes no more requests, or they do not wait while the link is down.
+	Dismiss(now Time, out Outcome, chosen func(*Waiter) bool, fx *Effects)
 
 	Answer(now Time, c *Command, fx *Effects)                  // the command in flight came back
 	Message(now Time, news News, fx *Effects)                  // messages came on a channel of the name
 	Subscribed(now Time, channel, refusal string, fx *Effects) // a subscription stands; refusal, if not empty: it was refused, in the server's words
 	Suspect(now Time, fx *Effects)                             // another program may have changed the key
 	LinkUp(now Time, fx *Effects)                              // the link to Redis works again
-	Drain(now Time, fx *Effects)                               // the engine takes no more requests: the waiters get Closed
 	Close(now Time, fx *Effects)                               // the engine closes: settle all callers, release all leases
 	Wake(now Time, fx *Effects)                                // the alarm is due
 

@@ -166,7 +166,7 @@ func (l *Lock) reenter(now Time, w *Waiter) bool {
 	}
 	switch g := &l.lease; {
 	case g.lasts(now, w):
-		w.Reentry = true
+		w.Way = Reentry
 		l.grant(now, w, g)
 	case writes:
 		w.asked = true
@@ -223,6 +223,6 @@ func (l *Lock) growInto(now Time, g *Lease, w *Waiter) {
 		g.Stretched = g.Stretched || g.LeaseTime > w.LeaseTime
 		g.watch(w.LeaseTime)
 	}
-	w.Reentry = true
+	w.Way = Reentry
 	l.grant(now, w, g)
 }

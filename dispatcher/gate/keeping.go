@@ -216,7 +216,7 @@ func (l *Lock) passOrDrop(now Time, g *Lease, fx *Effects) {
 	}
 	for w := q.head; w != nil && l.fits(w, g) && g.fresh(now, l.cfg) && !l.contest.rivals.turns.mustEnd(now, g.ID, q.n); w = q.head {
 		q.remove(w)
-		w.HandedOn = true
+		w.Way = HandedOn
 		if l.grant(now, w, g) {
 			l.countHandoff(now, g)
 			return

@@ -238,9 +238,10 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 	l.advance(now, fx)
 }
 
-// Drain dismisses all waiters. Holds go on and can be extended, and releases are still sent.
-func (l *Lock) Drain(now Time, fx *Effects) {
-	l.endWaits(Outcome{Why: Closed}, everyone)
+// Dismiss answers and removes the waiters that chosen picks. Holds go on and can be extended, and releases are still sent.
+func (l *Lock) Dismiss(now Time, out Outcome, chosen func(*Waiter) bool, fx *Effects) {
+	l.endWaits(out, chosen)
+	l.admitJoinable(now)
 	l.advance(now, fx)
 }
 

@@ -211,7 +211,7 @@ func (p *process) suspect() {
 }
 
 func (p *process) drain() {
-	p.each(func(m Machine, now Time, fx *Effects) { m.Drain(now, fx) }, "drains")
+	p.each(func(m Machine, now Time, fx *Effects) { m.Dismiss(now, Outcome{Why: Closed}, everyone, fx) }, "drains")
 }
 
 func (p *process) close() {

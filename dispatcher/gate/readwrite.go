@@ -88,7 +88,7 @@ func (l *Lock) join(now Time, w *Waiter) bool {
 		return false
 	}
 	l.contest.queue.remove(w)
-	w.HandedOn = true
+	w.Way = HandedOn
 	if l.grant(now, w, g) {
 		l.cfg.Stats.Handoffs.Inc()
 	}

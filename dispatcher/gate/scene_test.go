@@ -57,10 +57,10 @@ func (a *actor) Settle(out Outcome) bool {
 	if out.Why == Granted && a.hold.alive {
 		text += " until " + rounded(a.hold.Deadline()-a.s.began)
 	}
-	if a.waiter.Reentry {
+	if a.waiter.Way == Reentry {
 		text += ", re-entered"
 	}
-	if a.waiter.HandedOn {
+	if a.waiter.Way == HandedOn {
 		text += ", handed on"
 	}
 	if a.hold.Token != 0 {
@@ -442,10 +442,13 @@ func (s *scene) event(words []string) {
 		s.step(func(m Machine, fx *Effects) { m.Subscribed(s.now, s.asked, strings.Join(rest, " "), fx) })
 	case "link-up":
 		s.step(func(m Machine, fx *Effects) { m.LinkUp(s.now, fx) })
+	case "link-down":
+		fast := func(w *Waiter) bool { return w.Fast }
+		s.step(func(m Machine, fx *Effects) { m.Dismiss(s.now, Outcome{Why: Doubtful}, fast, fx) })
 	case "suspect":
 		s.step(func(m Machine, fx *Effects) { m.Suspect(s.now, fx) })
 	case "drain":
-		s.step(func(m Machine, fx *Effects) { m.Drain(s.now, fx) })
+		s.step(func(m Machine, fx *Effects) { m.Dismiss(s.now, Outcome{Why: Closed}, everyone, fx) })
 	case "close":
 		s.step(func(m Machine, fx *Effects) { m.Close(s.now, fx) })
 	case "end":
@@ -542,6 +545,9 @@ func (s *scene) lock(name string, words []string) {
 			continue
 		case "write":
 			a.waiter.Write = true
+			continue
+		case "fast":
+			a.waiter.Fast = true
 			continue
 		case "owner":
 			a.waiter.Owner = uint64(s.number(words[i+1]))

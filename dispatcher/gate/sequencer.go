@@ -234,9 +234,9 @@ func (s *Sequencer) Subscribed(now Time, channel, refusal string, fx *Effects) {
 	s.advance(now, fx)
 }
 
-// Drain dismisses all waiters. Changes that give something back are still sent.
-func (s *Sequencer) Drain(now Time, fx *Effects) {
-	s.contest.queue.dismiss(s.cfg, Outcome{Why: Closed}, everyone)
+// Dismiss answers and removes the waiters that chosen picks. Changes that give something back are still sent.
+func (s *Sequencer) Dismiss(now Time, out Outcome, chosen func(*Waiter) bool, fx *Effects) {
+	s.contest.queue.dismiss(s.cfg, out, chosen)
 	s.advance(now, fx)
 }
 
@@ -288,7 +288,7 @@ func (s *Sequencer) Close(now Time, fx *Effects) {
 	}
 	s.rivals.close()
 	s.rivals.inbox.close()
-	s.Drain(now, fx)
+	s.Dismiss(now, Outcome{Why: Closed}, everyone, fx)
 }
 
 // Wake handles the alarm.

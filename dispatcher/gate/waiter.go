@@ -22,10 +22,10 @@ type Waiter struct {
 	Watch     bool          // the watchdog renews
 	Try       bool          // it asks once
 	Write     bool          // it wants to exclude all other owners, as every caller of a mutex does
+	Fast      bool          // it does not wait while the link is down
 
 	// Set by the loop before it is granted.
-	HandedOn bool // the lease was handed on from another hold
-	Reentry  bool // its Owner has a hold
+	Way Way // how it was granted
 
 	// Owned by the loop.
 	queued     bool   // it waits in the queue, or for a renewal (growth.go) or an adoption
@@ -38,6 +38,16 @@ type Waiter struct {
 	after      *Waiter              // the next of the same Owner in the queue, and after the last one the first; nil: it has no Owner
 	before     *Waiter              // the one before
 }
+
+// Way is how a waiter was granted what it asked for.
+type Way uint8
+
+// The ways.
+const (
+	Asked    Way = iota // Redis was asked for it
+	HandedOn            // the lease was handed on from another hold
+	Reentry             // its Owner has a hold
+)
 
 // chain is a list of waiters.
 type chain struct{ head, tail *Waiter }

@@ -288,5 +288,7 @@ func (c *Connection) probe() {
 func (c *Connection) survey() {
 	ctx, cancel := context.WithTimeout(c.server.ctx, surveyTime)
 	defer cancel()
+	began := c.cfg.Clock.Now()
 	c.Map, c.Err = topology.Ask(ctx, c.server.Client, c.server.addr)
+	c.Err = c.silent(c.Err, began)
 }

@@ -134,11 +134,11 @@ func (s *Subscriber) run(ctx context.Context) {
 		}
 		began := time.Now()
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
-			what := "wheellock: the connection for unlock messages broke"
+			what, silent := "wheellock: the connection for unlock messages broke", time.Duration(0) // it is not known since when
 			if s.lasted == 0 {
-				what = "wheellock: unlock messages cannot be heard"
+				what, silent = "wheellock: unlock messages cannot be heard", time.Since(began)
 			}
-			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), time.Since(began))
+			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), silent)
 			s.outage.Failed(s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()

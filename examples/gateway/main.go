@@ -24,6 +24,7 @@ import (
 const (
 	budget   = 2 * time.Second        // for all of a request
 	patience = 500 * time.Millisecond // of that, for the lock
+	queue    = 100                    // requests of a tenant that wait here
 )
 
 func main() {
@@ -55,6 +56,7 @@ func run(ctx context.Context, url, listen string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/orders", g.order)
 	mux.HandleFunc("/batch", g.batch)
+	mux.HandleFunc("/ready", g.ready)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: budget}
 	log.Printf("serving on http://%s", listener.Addr())
 
@@ -104,7 +106,7 @@ func (g *gateway) tenant(name string) *engine.Mutex {
 func (g *gateway) order(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), budget)
 	defer cancel()
-	hold, err := g.tenant(r.Header.Get("Tenant")).Lock(ctx, engine.WithWait(patience))
+	hold, err := g.tenant(r.Header.Get("Tenant")).Lock(ctx, engine.WithWait(patience), engine.WithFailFast(), engine.WithQueue(queue))
 	if err != nil {
 		refuse(w, err)
 		return
@@ -127,7 +129,7 @@ func (g *gateway) batch(w http.ResponseWriter, r *http.Request) {
 	var done sync.WaitGroup // a callback writes into results: wait for all of them
 	done.Add(len(tenants))
 	for i, tenant := range tenants {
-		g.tenant(tenant).LockAsync(ctx, engine.WithWait(patience)).Then(func(hold *engine.Hold, err error) {
+		g.tenant(tenant).LockAsync(ctx, engine.WithWait(patience), engine.WithFailFast()).Then(func(hold *engine.Hold, err error) {
 			defer done.Done()
 			if err != nil {
 				results[i] = tenant + ": " + reason(err)
@@ -147,6 +149,15 @@ func (g *gateway) batch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ready is the readiness probe: another gateway may reach Redis while this one does not. See Engine.Up for when it is right to be unready.
+func (g *gateway) ready(w http.ResponseWriter, _ *http.Request) {
+	if !g.e.Up() {
+		http.Error(w, "Redis is out of reach", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
 // serve stands for the work that must not happen twice at once.
 func serve(ctx context.Context) error {
 	select {
@@ -162,7 +173,7 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, engine.ErrInvalid):
 		return "no such tenant"
-	case errors.Is(err, engine.ErrHeld):
+	case errors.Is(err, engine.ErrHeld), errors.Is(err, engine.ErrOverloaded):
 		return "busy"
 	default: // Redis cannot serve, the lock was lost, or the client has gone
 		return "try again"

@@ -15,7 +15,7 @@ func (c *caller) ask() {
 	e, want := c.e, c.kept
 	c.s.callers = append(c.s.callers, c)
 	c.hold.By = c
-	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, LeaseTime: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, LeaseTime: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least, Fast: want.fast}
 	if c.call == Adopt {
 		c.waiter.Adopts = c.s.ownerOf(c.name)
 		if number, ours := e.numberOf(c.waiter.Adopts); ours && c.s.heldUnder(e, number) {
@@ -39,7 +39,7 @@ func (c *caller) ask() {
 			return
 		}
 		cell := e.cell(c.name)
-		if e.link == linkDown && cell.FailsWhileDown(c.waiter) {
+		if e.link == linkDown && cell.FailsWhileDown(now, c.waiter) {
 			e.cfg.Answer(c.waiter, gate.Outcome{Why: gate.Down})
 			return
 		}

@@ -162,7 +162,7 @@ func (e *engine) fail(f Fault) {
 		e.breakLink()
 	case Down:
 		e.link = linkDown
-		e.turn("no connection can be made", nil)
+		e.turn("no connection can be made", e.endFast)
 	case Twice:
 		copied := *e.flights[0]
 		copied.ran, copied.copied, copied.since = false, true, e.s.age
@@ -192,6 +192,13 @@ func (e *engine) fail(f Fault) {
 		e.s.counted.unknown = e.s.w.Kind != gate.PermitKind // what it had taken and given is known to nobody
 		e.die()
 	}
+}
+
+// endFast is what a link that is down means to the callers that do not wait for it.
+func (e *engine) endFast(now gate.Time) {
+	e.each(func(m gate.Machine) {
+		m.Dismiss(now, gate.Outcome{Why: gate.Doubtful}, func(w *gate.Waiter) bool { return w.Fast }, &e.fx)
+	})
 }
 
 // breakLink loses every answer that is on its way.

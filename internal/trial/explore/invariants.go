@@ -19,6 +19,7 @@ func (s *state) check() {
 		if c.e.crashed {
 			continue // nobody runs there who could believe anything
 		}
+		s.checkFast(c)
 		if !c.holds() {
 			continue
 		}
@@ -34,6 +35,13 @@ func (s *state) check() {
 	s.checkPermitLines()
 	s.counted.check(s)
 	s.trace.check()
+}
+
+// checkFast: nobody who fails fast waits while the loop knows that the link is down.
+func (s *state) checkFast(c *caller) {
+	if e := c.e; c.kept.fast && !c.settled && c.waiter.Entry != nil && e.link == linkDown && !e.paused && len(e.mail) == 0 {
+		s.violate("fails-fast", "%v waits while the link of %v is down", c, e)
+	}
 }
 
 // checkEnds: a hold that was over once is over.

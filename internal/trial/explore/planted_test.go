@@ -78,6 +78,7 @@ var bugs = []string{
 	"a simple lock whose adoption loses the TTL",
 	"a simple lock that is refused to the owner that has it",
 	"a simple lock before which an orphan stands in line",
+	"a caller that fails fast and waits for the end of an outage",
 }
 
 var (

@@ -263,7 +263,7 @@ func (s *state) pass(at int64) {
 	for _, e := range s.engines {
 		if e.link == linkBroken && !e.dead {
 			e.link = linkDown
-			e.post(nil, "no connection can be made", func(gate.Time) {})
+			e.post(nil, "no connection can be made", e.endFast)
 		}
 		s.unheard = s.unheard || len(e.mail) > 0 || slices.ContainsFunc(e.flights, func(f *flight) bool { return f.ran })
 	}

@@ -95,6 +95,8 @@ const (
 	Extend                  // the newest hold with a fixed lease
 	LockStaying             // waits, watched, WithMinHold
 	LockBriefly             // waits, watched, WithMinHold of less than what a gift has
+	LockFast                // waits, watched, WithFailFast
+	AcquireFast             // one permit: waits, WithFailFast
 	TryStaying              // asks once, WithLease, WithMinHold
 	Detach                  // the newest hold
 	Adopt                   // whoever stands in Redis for the name
@@ -108,7 +110,7 @@ const (
 var callNames = [calls]string{
 	"lock", "lock-owned", "lock-fixed", "try", "try-fixed", "try-owned", "read", "read-owned", "write", "write-owned", "try-read",
 	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "release", "extend", "lock-staying",
-	"lock-briefly", "try-staying", "detach", "adopt", "drop", "drop-first", "force", "close",
+	"lock-briefly", "lock-fast", "acquire-fast", "try-staying", "detach", "adopt", "drop", "drop-first", "force", "close",
 }
 
 func (c Call) String() string { return callNames[c] }
@@ -122,6 +124,7 @@ type request struct {
 	watch bool
 	try   bool
 	write bool
+	fast  bool
 }
 
 var requests = map[Call]request{
@@ -144,6 +147,8 @@ var requests = map[Call]request{
 
 	LockStaying: {lease: lease, watch: true, least: leastTime},
 	LockBriefly: {lease: lease, watch: true, least: briefTime},
+	LockFast:    {lease: lease, watch: true, fast: true},
+	AcquireFast: {lease: lease, watch: true, n: 1, fast: true},
 	TryStaying:  {lease: fixedLease, try: true, least: fixedLease / 2},
 	Adopt:       {lease: lease, watch: true, try: true},
 }

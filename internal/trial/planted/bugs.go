@@ -271,6 +271,9 @@ var bugs = []Bug{
 	{"a simple lock before which an orphan stands in line", []edit{
 		{"dispatcher/gate/asking.go", "met || r.orphans.inLine()", "met"},
 	}},
+	{"a caller that fails fast and waits for the end of an outage", []edit{
+		{"dispatcher/gate/entry.go", "w.Fast && (e.Queues(w) ||", "w.Fast && (!e.Queues(w) &&"},
+	}},
 	{"a MultiLock that keeps nothing while it waits", []edit{
 		{"engine/multi.go", "		c.giveBack(holds[refused:])\n", "		c.giveBack(holds)\n"},
 	}},
