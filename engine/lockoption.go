@@ -25,6 +25,7 @@ const (
 	ownerOption
 	minHoldOption
 	partOption
+	limitOption
 )
 
 // asPart is the option of calls that a MultiLock or a QuorumLock makes: an Observer is told of the whole alone.
@@ -85,6 +86,7 @@ type demand struct {
 	wait    time.Duration
 	age     time.Duration // of the hold of which it becomes a part
 	owner   uint64
+	limit   int64 // 0: none
 	fixed   bool
 }
 
@@ -124,6 +126,11 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 			d.minHold = gate.CeilMillis(d.minHold)
 		case partOption:
 			d.age = time.Duration(opt.value)
+		case limitOption:
+			if err := checkCount("a limit", opt.value, 1, mostPermits); err != nil {
+				return d, err
+			}
+			d.limit = opt.value
 		default:
 			return d, invalid("the zero LockOption")
 		}

@@ -6,10 +6,12 @@ if VERB == 'permit_take' then
 	-- KEYS per name   permits, an integer; those held, a sorted set; this engine's receipt; the line or the permits again
 	-- ARGV first      PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes; the engine's uuid
 	-- ARGV per name   number of the call, and of the first id: the permits have it and those that follow; 1 if it was sent before, else 0; the
-	--                 callers, "<permits>x<how many>x<lease in ms>,..."; the permits of its place, 0 for no place; 1 if it collects; channel
+	--                 callers, "<permits>x<how many>x<lease in ms>,...", and "/n" behind them if the semaphore is to have n permits from now on;
+	--                 the permits of its place, 0 for no place; 1 if it collects; channel
 	-- reply per name: so many callers from the front have their permits, >= 1; -(ms+2) too few, or another engine is called, and the first held
 	--                 permit ends in ms; -1 none of them ever ends; 0 there is no semaphore; plus STANDING times 1 to 16 if the place stands;
 	--                 LATE - now; a fault
+	local IDLE = 86400000 -- ms until a number that such a call has made is gone: it is made anew when it is needed
 	local tardy = late(ARGV[2])
 	if tardy then return tardy end
 
@@ -47,8 +49,21 @@ if VERB == 'permit_take' then
 			if has ~= 0 then return has end
 			if before then return -1 end -- taken, and over meanwhile
 		end
-		local free, wrong = number(key)
-		if not free then return wrong end
+		local free, there = number(key)
+		if not free then return there end
+		local limit = string.match(callers, '/(%d+)$')
+		if limit then -- those that are held are some of the n: free may be below 0
+			local out = call('ZCARD', held)
+			if type(out) == 'table' then return fault(out, held) end
+			local more = tonumber(limit) - out - free
+			if more ~= 0 or not there then
+				local reply = call('INCRBY', key, string.format('%.0f', more))
+				if type(reply) == 'table' then return fault(reply, key) end
+				if not there then call('PEXPIRE', key, IDLE) end -- unchecked: without it the number stays
+				if more > 0 then publish(ARGV[1], channel, limit) end
+				free = reply
+			end
+		end
 		local most = turn and turn.others and 0 or free + #(over(held, now) or {}) / 2
 		local served, n, added = 0, 0, {}
 		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
@@ -60,7 +75,7 @@ if VERB == 'permit_take' then
 		if served == 0 then
 			local bad = reclaim(key, held, ARGV[1], channel, now)
 			if bad then return bad end
-			local ends, there = call('ZRANGE', held, 0, 0, 'WITHSCORES'), nil
+			local ends = call('ZRANGE', held, 0, 0, 'WITHSCORES')
 			free, there = number(key)
 			local left = not there and 0 or ends[2] and tonumber(ends[2]) < 922337203685477 and -(tonumber(ends[2]) - now + 2) or -1
 			if turn and wants ~= '0' then
@@ -78,8 +93,11 @@ if VERB == 'permit_take' then
 			-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
 			reclaim(key, held, ARGV[1], channel, now) -- unchecked: the next call does it
 			local life = call('PTTL', key)
-			if type(life) == 'number' and life > 0 then -- the held permits end with the key
+			if not limit and type(life) == 'number' and life > 0 then -- the held permits end with the key
 				call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
+			elseif limit and type(life) == 'number' and life > 0 and life < IDLE / 2 then -- they do not
+				call('PEXPIRE', key, IDLE) -- unchecked: then the number is made anew
+				call('PERSIST', held) -- unchecked: the next such call does it
 			end
 			if turn then tookTurn(turn, ARGV[1], channel, number(key) or 0) end
 			return served
