@@ -15,7 +15,7 @@ func (c *caller) ask() {
 	e, want := c.e, c.kept
 	c.s.callers = append(c.s.callers, c)
 	c.hold.By = c
-	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, Lease: want.lease, N: want.n, Limit: want.limit, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least}
 	if c.call == Adopt {
 		adopts := c.s.ownerOf(c.name)
 		c.waiter.Adopts = &adopts
