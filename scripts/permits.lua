@@ -33,11 +33,12 @@ if VERB == 'permit_take' then
 		return has
 	end
 
+	local lined = not none(KEYS, 4, 4)
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
 		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
 		local collects, channel, now = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4], clock()
-		local turn = line ~= key and (wants ~= '0' or call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
+		local turn = line ~= key and (wants ~= '0' or lined and call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
 		if callers == '' then
 			if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
 			return -1
@@ -64,9 +65,18 @@ if VERB == 'permit_take' then
 				free = reply
 			end
 		end
-		local most = turn and turn.others and 0 or free + #(over(held, now) or {}) / 2
+		-- Those that have ended are looked for if the free ones are too few, or an engine waits.
+		local most, ended = free, nil
+		if turn then
+			ended = turn.others and {} or over(held, now) or {}
+			most = turn.others and 0 or free + #ended / 2
+		end
 		local served, n, added = 0, 0, {}
 		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
+			if not ended and n + want * some > most then
+				ended = over(held, now) or {}
+				most = most + #ended / 2
+			end
 			local more, ends = math.max(0, math.min(tonumber(some), math.floor((most - n) / want))), string.format('%.0f', now + lease)
 			for at, one in ipairs(ids(ARGV[3], id + n, more * want)) do added[2 * (n + at) - 1], added[2 * (n + at)] = ends, one end
 			served, n = served + more, n + more * want
@@ -91,13 +101,13 @@ if VERB == 'permit_take' then
 				return noted(receipt, id, fault(reply, held))
 			end
 			-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
-			reclaim(key, held, ARGV[1], channel, now) -- unchecked: the next call does it
+			if ended and #ended > 0 then reclaim(key, held, ARGV[1], channel, now) end -- unchecked: the next call does it
 			local life = call('PTTL', key)
 			if not limit and type(life) == 'number' and life > 0 then -- the held permits end with the key
 				call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
-			elseif limit and type(life) == 'number' and life > 0 and life < IDLE / 2 then -- they do not
+			elseif limit and type(life) == 'number' and life > 0 and life < IDLE / 2 then -- they do not end with it
 				call('PEXPIRE', key, IDLE) -- unchecked: then the number is made anew
-				call('PERSIST', held) -- unchecked: the next such call does it
+				call('PEXPIRE', held, 4398046511104) -- unchecked: the next such call does it. 139 years
 			end
 			if turn then tookTurn(turn, ARGV[1], channel, number(key) or 0) end
 			return served
@@ -115,6 +125,7 @@ if VERB == 'permit_free' then
 	local tardy = late(ARGV[2])
 	if tardy then return tardy end
 
+	local lined, grows = not none(KEYS, 4, 4), false
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[4 * i + 3]
 		local id, holds, given = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
@@ -142,7 +153,7 @@ if VERB == 'permit_free' then
 			if #there > had then answer = answer + bit end
 			bit = bit * 2
 		end
-		mayGrow(receipt)
+		grows = grows or mayGrow(receipt) or true
 		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 			local sum = call('INCRBY', key, gone)
@@ -152,7 +163,7 @@ if VERB == 'permit_free' then
 			end
 			-- As Redisson: for one permit the message is how many are free now, for several how many were freed.
 			publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
-			local leads = line ~= key and call('EXISTS', line) ~= 0 and first(line)
+			local leads = lined and line ~= key and call('EXISTS', line) ~= 0 and first(line)
 			if leads then summon(line, leads, ARGV[1], channel, sum, now) end
 			return answer
 		end)
