@@ -99,7 +99,7 @@ func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch hold, err := take(r.Context(), l.e.Limit(l.o.Prefix+key, n), l.o.Wait); {
 	case err == nil:
 		l.serve(w, r, hold)
-	case errors.Is(err, engine.ErrUnavailable) && r.Context().Err() == nil && l.comeIn(key):
+	case errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrOverloaded) && r.Context().Err() == nil && l.comeIn(key):
 		defer l.leave(key)
 		l.next.ServeHTTP(w, r)
 	default:
