@@ -12,11 +12,12 @@ if VERB == 'permit_take' then
 	--                 permit ends in ms; -1 none of them ever ends; 0 there is no semaphore; plus STANDING times 1 to 16 if the place stands;
 	--                 LATE - now; a fault
 	local IDLE = 86400000 -- ms until a number that such a call has made is gone: it is made anew when it is needed
-	local tardy = late(ARGV[2])
+	local now = clock()
+	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
 	-- still returns how many callers from the front have all their permits, which then last for the leases of this call; or a fault.
-	local function still(held, receipt, engine, first, callers, now)
+	local function still(held, receipt, engine, first, callers)
 		local has, grows = 0, false
 		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
 			for _ = 1, tonumber(some) do
@@ -37,7 +38,7 @@ if VERB == 'permit_take' then
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
 		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
-		local collects, channel, now = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4], clock()
+		local collects, channel = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4]
 		local turn = line ~= key and (wants ~= '0' or lined and call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
 		if callers == '' then
 			if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
@@ -46,7 +47,7 @@ if VERB == 'permit_take' then
 		local before = earlier(receipt, id)
 		if before and before < 1 then return before end
 		if before or again then -- asked again after a lost answer
-			local has = still(held, receipt, ARGV[3], tonumber(id), callers, now)
+			local has = still(held, receipt, ARGV[3], tonumber(id), callers)
 			if has ~= 0 then return has end
 			if before then return -1 end -- taken, and over meanwhile
 		end
@@ -122,7 +123,8 @@ if VERB == 'permit_free' then
 	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew; or ids, 16 bytes each; channel
 	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there; of ids 1 all are freed, 0 none, because one was not held;
 	-- LATE - now; a fault
-	local tardy = late(ARGV[2])
+	local now = clock()
+	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
 	local lined, grows = not none(KEYS, 4, 4), false
@@ -133,7 +135,7 @@ if VERB == 'permit_free' then
 		if before then return before end
 		local free, bad = number(key)
 		if not free then return bad end
-		local now, sets = clock(), {}
+		local sets = {}
 		for first, n in string.gmatch(holds, '(%d+),(%d+),%d+;') do sets[#sets + 1] = ids(ARGV[3], first, n) end
 		if holds == '' then
 			sets[1] = {}
