@@ -247,8 +247,7 @@ var BigWorlds = []*World{
 	givenTo(3, big("fair", gate.FairKind, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	givenTo(3, big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close)),
 	givenTo(3, big("read-write line", gate.RWKind, Read, Write, Read, Write, TryRead, Drop, DropFirst, ForceUnlock, Close)),
-	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
-	failing(having(2, bigCount("limit", gate.PermitKind, LimitOne, LimitTwo, Acquire, TryAcquire, Release, Drop, DropFirst, Close)), Break, BreakSubscription, Down, Pause, LoseKey),
+	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, LimitTwo, LimitThree, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
 	failing(bigCount("permits in line", gate.PermitKind, Acquire, Acquire, AcquireTwo, TryAcquire, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
 	failing(bigCount("semaphore in line", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
@@ -306,14 +305,8 @@ func bigCount(name string, kind gate.Kind, calls ...Call) *World {
 
 // limits reports whether calls set how many permits there are: Count at most.
 func (w *World) limits() bool {
-	limit := func(c Call) bool { return c == LimitOne || c == LimitTwo }
+	limit := func(c Call) bool { return requests[c].limit != 0 }
 	return slices.ContainsFunc(slices.Concat(append(w.Programs[:len(w.Programs):len(w.Programs)], w.Calls)...), limit)
-}
-
-// having has so many permits.
-func having(n int64, w *World) *World {
-	w.Count = n
-	return w
 }
 
 // failing has only these faults happen.
