@@ -228,6 +228,26 @@ var subjects = map[string]func(*world) *subject{
 			keeps: func(string) bool { return true },
 		}
 	},
+	"limit": func(w *world) *subject {
+		of := func(e *engine.Engine) engine.Locker { return e.Limit("slots", 2).Of(2) }
+		return &subject{
+			calls: w.lockerCalls("Limit", of(w.ours[0])), whole: 2, keeps: func(string) bool { return true },
+			taken: func() int {
+				n, err := w.theirs[0].PermitSemaphore("slots").Acquired(context.Background())
+				if err != nil {
+					w.Errorf("Acquired: %v", err)
+				}
+				return int(n)
+			},
+			occupy: func() func() {
+				h, err := of(w.theirs[0]).Lock(context.Background())
+				if err != nil {
+					w.Fatalf("Lock by others: %v", err)
+				}
+				return func() { h.Unlock(context.Background()) }
+			},
+		}
+	},
 	"semaphore": func(w *world) *subject {
 		ours, theirs := w.ours[0].Semaphore("slots"), w.theirs[0].Semaphore("slots")
 		if set, err := ours.TrySetPermits(context.Background(), 2); !set || err != nil {

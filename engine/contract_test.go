@@ -98,6 +98,10 @@ var (
 	_ func(*engine.PermitSemaphore, context.Context) (int64, error)                                           = (*engine.PermitSemaphore).Acquired
 	_ func(*engine.Hold) []string                                                                             = (*engine.Hold).PermitIDs
 
+	_ func(*engine.Engine, string, int) *engine.Limit = (*engine.Engine).Limit
+	_ func(*engine.Limit, int) engine.Locker          = (*engine.Limit).Of
+	_ engine.Locker                                   = (*engine.Limit)(nil)
+
 	_ func(*engine.Engine, string) *engine.CountDownLatch                                           = (*engine.Engine).CountDownLatch
 	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) error                     = (*engine.CountDownLatch).Wait
 	_ func(*engine.CountDownLatch, context.Context, ...engine.LockOption) *futures.Future[struct{}] = (*engine.CountDownLatch).WaitAsync
@@ -226,7 +230,7 @@ func TestContractLockerIsSealed(t *testing.T) {
 func TestContractShowsNothingInternal(t *testing.T) {
 	for _, v := range []any{
 		(*engine.Engine)(nil), (*engine.Mutex)(nil), (*engine.MultiLock)(nil), (*engine.QuorumLock)(nil), (*engine.RWMutex)(nil),
-		(*engine.Semaphore)(nil), (*engine.CountDownLatch)(nil), (*engine.Hold)(nil), (*enginetest.Server)(nil),
+		(*engine.Semaphore)(nil), (*engine.Limit)(nil), (*engine.CountDownLatch)(nil), (*engine.Hold)(nil), (*enginetest.Server)(nil),
 	} {
 		handle := reflect.TypeOf(v)
 		for i := range handle.NumMethod() {

@@ -77,6 +77,6 @@ func (m *Mutex) Adopt(ctx context.Context, id string, opts ...LockOption) (*Hold
 		o.notifyDone(nil, err)
 		return nil, err
 	}
-	c.waiter.Adopts = id
+	c.waiter.Adopts = &id
 	return t.blockForGrant(ctx, c, &o)
 }

@@ -35,6 +35,15 @@ func (h *handle) LogValue() slog.Value {
 
 func (h *handle) home() *Engine { return h.e }
 
+func (h *handle) keys() ([]lockKey, error) {
+	t := h.operation("lock")
+	key, err := t.key()
+	if err != nil {
+		return nil, err
+	}
+	return []lockKey{{h.e, key}}, nil
+}
+
 // operation says what is done to the name.
 func (h *handle) operation(doing string) operation {
 	return operation{e: h.e, name: h.name, doing: doing, kind: h.kind}

@@ -7,7 +7,7 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// Locker is any lock that is taken as a whole: a [Mutex] of every kind, a [MultiLock] or a [QuorumLock]. Only this
+// Locker is any lock that is taken as a whole: a [Mutex] of every kind, a [Limit], a [MultiLock] or a [QuorumLock]. Only this
 // package implements it.
 type Locker interface {
 	// Name returns the name as it was given; of several locks, all names.

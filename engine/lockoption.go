@@ -28,6 +28,7 @@ const (
 	failFastOption
 	queueOption
 	partOption
+	limitOption
 )
 
 // asPart is the option of calls that a MultiLock or a QuorumLock makes: an Observer is told of the whole alone.
@@ -104,6 +105,7 @@ type demand struct {
 	age     time.Duration // of the hold of which it becomes a part
 	owner   uint64
 	queue   int32 // how many callers may wait for the name
+	limit   int64 // 0: none
 	fixed   bool
 	fast    bool // it does not wait while Redis cannot be reached
 }
@@ -154,6 +156,11 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 			}
 		case partOption:
 			d.age = time.Duration(opt.value)
+		case limitOption:
+			if err := checkCount("a limit", opt.value, 1, mostPermits); err != nil {
+				return d, err
+			}
+			d.limit = opt.value
 		default:
 			return d, invalid("the zero LockOption")
 		}

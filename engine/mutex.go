@@ -70,15 +70,6 @@ func (e *Engine) FairMutex(name string) *Mutex { return &Mutex{handle{e, name, f
 // Kind returns the kind of the lock: mutex, fenced, spin, simple, fair, read or write.
 func (m *Mutex) Kind() Kind { return m.kind.text() }
 
-func (m *Mutex) keys() ([]lockKey, error) {
-	t := m.operation("lock")
-	key, err := t.key()
-	if err != nil {
-		return nil, err
-	}
-	return []lockKey{{m.e, key}}, nil
-}
-
 // Lock waits until the lock is held. The watchdog renews the hold until Unlock, by [Options].Lease, unless [WithLease]
 // gives it a fixed lease. Waiters of this process are served in the order of arrival, except that callers with the
 // [Owner] that holds the lock enter at once.

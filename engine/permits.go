@@ -13,6 +13,8 @@ import (
 // Each permit that is taken has an id and a lease, and comes back by itself if nobody renews it. Any goroutine may use
 // it. Any number of handles on one name are the same semaphore.
 //
+// A semaphore has no permits until it is given some. A [Limit] takes permits of a PermitSemaphore and says with each call how many there are.
+//
 // Acquire returns a [Hold], which the watchdog renews like any other unless [WithLease] fixes its end; its holder is
 // told of a loss. Leases count by the server's clock. Redisson counts them by the clock of the Java process: one that
 // is ahead by some seconds takes permits for so much longer, and if it reclaims expired permits, it ends those of

@@ -99,7 +99,11 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 	switch {
 	case err != nil:
 	case o.kind == permitsIndex:
-		err = checkCount("an acquire", n, 1, maxPermits)
+		most := int64(maxPermits)
+		if d.limit != 0 {
+			most = min(most, d.limit)
+		}
+		err = checkCount("an acquire", n, 1, most)
 	case o.kind == semaphoreIndex:
 		if err = checkCount("an acquire", n, 0, mostPermits); err == nil && n == 0 {
 			_, err = o.keyToAsk(ctx)
@@ -110,7 +114,7 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 		return true, o.failed(err)
 	}
 	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
-	w.Least, w.Fast, w.Until, o.most = d.minHold, d.fast && !try, o.until(ctx, try, d.wait), d.queue
+	w.Limit, w.Least, w.Fast, w.Until, o.most = d.limit, d.minHold, d.fast && !try, o.until(ctx, try, d.wait), d.queue
 	if d.age > 0 {
 		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
 	}

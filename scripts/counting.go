@@ -37,7 +37,7 @@ var (
 )
 
 // Runs are the callers for which a call takes permits, in the order of their queue: "<permits>x<how many>," for each run of those that want
-// the same; of permits that expire "<permits>x<how many>x<lease in ms>,".
+// the same; of permits that expire "<permits>x<how many>x<lease in ms>,", and behind the last run of a limit "/" and its number.
 type Runs string
 
 // AppendRun appends to Runs so many callers that want so many permits each, with a lease if it is not 0.
@@ -49,6 +49,9 @@ func AppendRun(runs []byte, permits, callers int64, lease time.Duration) []byte 
 	}
 	return append(runs, ',')
 }
+
+// AppendLimit appends to Runs how many permits the semaphore has from this call on, those that are held among them.
+func AppendLimit(runs []byte, n int64) []byte { return strconv.AppendInt(append(runs, '/'), n, 10) }
 
 // SemaphoreChannel is where permits are announced: the message is how many there are now, or, of permits that
 // expire, how many came.

@@ -178,6 +178,7 @@ var permitScenes = []scene{
 			pool(1, true, 100)(o)
 		}},
 	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 1, 1, leased(2), 0, 0, nobody}, pool(1, true, 1, 2)},
+	{"take permits of a limit", scripts.PermitTake, pooled(2, 2, 2), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2) + "/4", 0, 0, nobody}, pool(1, true, 100, 101)},
 	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
 	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, pool(1, false, 1, 2)},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,

@@ -57,7 +57,7 @@ var exactly = map[string]exact{
 
 	"take permits in line": {1, "", 1}, "take too many permits in line": {sometime, "", sometime}, "give up a place for permits": {-1, "", -1},
 	"free permits with a line": {1, "2", 1}, "set permits with a line": {1, "9", 0},
-	"take permits": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
+	"take permits": {1, "", 1}, "take permits of a limit": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
 	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 1},
 	"free permits by their ids, one of them twice": {1, "2", 1}, "count permits of which some are over": {0, "5", 0},
 }

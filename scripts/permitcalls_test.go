@@ -109,6 +109,89 @@ func TestPermitTake(t *testing.T) {
 	})
 }
 
+// A call with a limit makes the number of permits so many, those that are held among them, whatever it was, and counts its callers then.
+// invariant: limit-counts-all-holds
+func TestPermitTakeOfALimit(t *testing.T) {
+	b := realBox(t)
+	heard := b.listen(nobody)
+	take := func(b *box, number uint64, limit, n int) string {
+		return b.eval(frozen(scripts.PermitTake), permitKeys, "PUBLISH", 0, engineBytes, someUUID, number, 0, fmt.Sprint(leased(n), "/", limit), 0, 0, nobody)
+	}
+	for _, c := range []struct {
+		what     string
+		free     int // -99: there is no number
+		held     []int64
+		limit, n int
+		reply    string
+		left     string
+		heard    string // what is announced
+	}{
+		{"there is none", -99, nil, 3, 1, "1", "2", "3"},
+		{"there is no number, and all are held", -99, []int64{5000, 6000}, 2, 1, "-5002", "0", ""},
+		{"there is no number, and one of those that are held is over", -99, []int64{-5, 6000}, 2, 1, "1", "0", ""},
+		{"it is the same", 1, []int64{5000}, 2, 1, "1", "0", ""},
+		{"it grows", 0, []int64{5000, 6000}, 4, 1, "1", "1", "4"},
+		{"it grows, and is too little", 0, []int64{5000, 6000}, 3, 2, "-5002", "1", "3"},
+		{"it shrinks", 3, []int64{5000}, 2, 1, "1", "0", ""},
+		{"it shrinks below what is held", 1, []int64{5000, 6000, 7000}, 1, 1, "-5002", "-2", ""},
+		{"it shrinks below what is held, of which some are over", 0, []int64{-5, -5, 7000}, 1, 1, "-7002", "0", ""},
+		{"a number that is wrong", -7, []int64{5000}, 2, 1, "1", "0", "2"},
+		{"the largest", 5, nil, 1 << 50, 1, "1", fmt.Sprint(1<<50 - 1), fmt.Sprint(1 << 50)},
+	} {
+		b.run(t, c.what, func(t *testing.T, b *box) {
+			permitsEnding(b, c.free, c.held...)
+			if c.free == -99 {
+				b.must("DEL", one)
+			}
+			b.want(take(b, 100, c.limit, c.n), c.reply, "permit_take")
+			b.want(b.must("GET", one), c.left, "free")
+			b.want(b.said(nobody, heard), c.heard, "the channel")
+		})
+	}
+	b.run(t, "its number ends in a day, unless it was set, and no permit with it", func(t *testing.T, b *box) {
+		takes := func(number uint64, limit string) {
+			b.want(b.eval(scripts.PermitTake, permitKeys, "PUBLISH", 0, engineBytes, someUUID, number, 0, leased(1)+limit, 0, 0, nobody), "1", "permit_take")
+		}
+		day := 24 * hour.Milliseconds()
+		wantTTL := func(key string, want int64) {
+			t.Helper()
+			if ttl := b.thing(key).ttl; ttl > want || ttl < min(want, want-5000) {
+				t.Errorf("%s ends in %d ms, want %d", key, ttl, want)
+			}
+		}
+		takes(100, "/9")
+		wantTTL(one, day)
+		wantTTL(permitKeys[1], -1)
+		b.must("PEXPIRE", one, fmt.Sprint(day/2+9000))
+		takes(101, "")
+		takes(102, "/9")
+		wantTTL(one, day/2+9000)
+		wantTTL(permitKeys[1], day/2+9000) // by the take without a limit
+		b.must("PEXPIRE", one, fmt.Sprint(day/2-1))
+		takes(103, "/9")
+		wantTTL(one, day)
+		wantTTL(permitKeys[1], 4398046511104)
+		b.must("SET", one, "5")
+		takes(104, "/9")
+		wantTTL(one, -1)
+	})
+	b.run(t, "one that was sent before, or comes late, has no effect", func(t *testing.T, b *box) {
+		b.want(take(b, 100, 2, 2), "1", "permit_take")
+		b.want(take(b, 100, 2, 2), "1", "permit_take again")
+		b.want(take(b, 102, 3, 1), "1", "a later permit_take")
+		take(b, 100, 2, 2)
+		b.want(b.must("GET", one), "0", "free")
+		b.want(b.must("ZCARD", permitKeys[1]), "3", "held")
+	})
+	b.run(t, "one that Redis refuses takes nothing", func(t *testing.T, b *box) {
+		permitsEnding(b, 1)
+		refused := answering(frozen(scripts.PermitTake), "INCRBY", refusal(scripts.OutOfMem))
+		b.want(b.eval(refused, permitKeys, "PUBLISH", 0, engineBytes, someUUID, 100, 0, leased(1)+"/5", 0, 0, nobody), fault(scripts.OutOfMem), "permit_take")
+		b.want(b.must("GET", one), "1", "free")
+		b.want(b.must("EXISTS", permitKeys[1], permitKeys[2]), "0", "EXISTS of those held, and the receipt")
+	})
+}
+
 // One call takes the permits of many callers, from the front as far as they go, under numbers in a row and with a lease for each. Asked again it
 // answers how many of them, from the front, are there as a whole, also without its receipt, and takes no more.
 func TestPermitTakeOfManyCallers(t *testing.T) {
@@ -179,7 +262,7 @@ func TestPermitTakeOfTwoNames(t *testing.T) {
 	b := realBox(t)
 	heard := b.listen("second")
 	keys := append(permitKeys[:4:4], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID), scripts.LineKey(two))
-	for n, want := range map[int]string{1: "1", 9: "2"} {
+	for n, want := range map[int]string{1: "", 9: "2"} { // those that are over are not looked for if enough are free
 		b := b.fresh(t)
 		permitsEnding(b, 5)
 		b.must("SET", two, "1")

@@ -6,15 +6,18 @@ if VERB == 'permit_take' then
 	-- KEYS per name   permits, an integer; those held, a sorted set; this engine's receipt; the line or the permits again
 	-- ARGV first      PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes; the engine's uuid
 	-- ARGV per name   number of the call, and of the first id: the permits have it and those that follow; 1 if it was sent before, else 0; the
-	--                 callers, "<permits>x<how many>x<lease in ms>,..."; the permits of its place, 0 for no place; 1 if it collects; channel
+	--                 callers, "<permits>x<how many>x<lease in ms>,...", and "/n" behind them if the semaphore is to have n permits from now on;
+	--                 the permits of its place, 0 for no place; 1 if it collects; channel
 	-- reply per name: so many callers from the front have their permits, >= 1; -(ms+2) too few, or another engine is called, and the first held
 	--                 permit ends in ms; -1 none of them ever ends; 0 there is no semaphore; plus STANDING times 1 to 16 if the place stands;
 	--                 LATE - now; a fault
-	local tardy = late(ARGV[2])
+	local IDLE = 86400000 -- ms until a number that such a call has made is gone: it is made anew when it is needed
+	local now = clock()
+	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
 	-- still returns how many callers from the front have all their permits, which then last for the leases of this call; or a fault.
-	local function still(held, receipt, engine, first, callers, now)
+	local function still(held, receipt, engine, first, callers)
 		local has, grows = 0, false
 		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
 			for _ = 1, tonumber(some) do
@@ -31,11 +34,12 @@ if VERB == 'permit_take' then
 		return has
 	end
 
+	local lined = not none(KEYS, 4, 4)
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
 		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
-		local collects, channel, now = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4], clock()
-		local turn = line ~= key and (wants ~= '0' or call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
+		local collects, channel = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4]
+		local turn = line ~= key and (wants ~= '0' or lined and call('EXISTS', line) ~= 0) and turnOf(line, ARGV[4], wants)
 		if callers == '' then
 			if turn then quit(turn, ARGV[1], channel, number(key) or 0) end
 			return -1
@@ -43,15 +47,37 @@ if VERB == 'permit_take' then
 		local before = earlier(receipt, id)
 		if before and before < 1 then return before end
 		if before or again then -- asked again after a lost answer
-			local has = still(held, receipt, ARGV[3], tonumber(id), callers, now)
+			local has = still(held, receipt, ARGV[3], tonumber(id), callers)
 			if has ~= 0 then return has end
 			if before then return -1 end -- taken, and over meanwhile
 		end
-		local free, wrong = number(key)
-		if not free then return wrong end
-		local most = turn and turn.others and 0 or free + #(over(held, now) or {}) / 2
+		local free, there = number(key)
+		if not free then return there end
+		local limit = string.match(callers, '/(%d+)$')
+		if limit then -- those that are held are some of the n: free may be below 0
+			local out = call('ZCARD', held)
+			if type(out) == 'table' then return fault(out, held) end
+			local more = tonumber(limit) - out - free
+			if more ~= 0 or not there then
+				local reply = call('INCRBY', key, string.format('%.0f', more))
+				if type(reply) == 'table' then return fault(reply, key) end
+				if not there then call('PEXPIRE', key, IDLE) end -- unchecked: without it the number stays
+				if more > 0 then publish(ARGV[1], channel, limit) end
+				free = reply
+			end
+		end
+		-- Those that have ended are looked for if the free ones are too few, or an engine waits.
+		local most, ended = free, nil
+		if turn then
+			ended = turn.others and {} or over(held, now) or {}
+			most = turn.others and 0 or free + #ended / 2
+		end
 		local served, n, added = 0, 0, {}
 		for want, some, lease in string.gmatch(callers, '(%d+)x(%d+)x(%d+),') do
+			if not ended and n + want * some > most then
+				ended = over(held, now) or {}
+				most = most + #ended / 2
+			end
 			local more, ends = math.max(0, math.min(tonumber(some), math.floor((most - n) / want))), string.format('%.0f', now + lease)
 			for at, one in ipairs(ids(ARGV[3], id + n, more * want)) do added[2 * (n + at) - 1], added[2 * (n + at)] = ends, one end
 			served, n = served + more, n + more * want
@@ -60,7 +86,7 @@ if VERB == 'permit_take' then
 		if served == 0 then
 			local bad = reclaim(key, held, ARGV[1], channel, now)
 			if bad then return bad end
-			local ends, there = call('ZRANGE', held, 0, 0, 'WITHSCORES'), nil
+			local ends = call('ZRANGE', held, 0, 0, 'WITHSCORES')
 			free, there = number(key)
 			local left = not there and 0 or ends[2] and tonumber(ends[2]) < 922337203685477 and -(tonumber(ends[2]) - now + 2) or -1
 			if turn and wants ~= '0' then
@@ -76,10 +102,13 @@ if VERB == 'permit_take' then
 				return noted(receipt, id, fault(reply, held))
 			end
 			-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
-			reclaim(key, held, ARGV[1], channel, now) -- unchecked: the next call does it
+			if ended and #ended > 0 then reclaim(key, held, ARGV[1], channel, now) end -- unchecked: the next call does it
 			local life = call('PTTL', key)
-			if type(life) == 'number' and life > 0 then -- the held permits end with the key
+			if not limit and type(life) == 'number' and life > 0 then -- the held permits end with the key
 				call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
+			elseif limit and type(life) == 'number' and life > 0 and life < IDLE / 2 then -- they do not end with it
+				call('PEXPIRE', key, IDLE) -- unchecked: then the number is made anew
+				call('PEXPIRE', held, 4398046511104) -- unchecked: the next such call does it. 139 years
 			end
 			if turn then tookTurn(turn, ARGV[1], channel, number(key) or 0) end
 			return served
@@ -94,9 +123,11 @@ if VERB == 'permit_free' then
 	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew; or ids, 16 bytes each; channel
 	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there; of ids 1 all are freed, 0 none, because one was not held;
 	-- LATE - now; a fault
-	local tardy = late(ARGV[2])
+	local now = clock()
+	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
+	local lined, grows = not none(KEYS, 4, 4), false
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[4 * i + 3]
 		local id, holds, given = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
@@ -104,7 +135,7 @@ if VERB == 'permit_free' then
 		if before then return before end
 		local free, bad = number(key)
 		if not free then return bad end
-		local now, sets = clock(), {}
+		local sets = {}
 		for first, n in string.gmatch(holds, '(%d+),(%d+),%d+;') do sets[#sets + 1] = ids(ARGV[3], first, n) end
 		if holds == '' then
 			sets[1] = {}
@@ -124,7 +155,7 @@ if VERB == 'permit_free' then
 			if #there > had then answer = answer + bit end
 			bit = bit * 2
 		end
-		mayGrow(receipt)
+		grows = grows or mayGrow(receipt) or true
 		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 			local sum = call('INCRBY', key, gone)
@@ -134,7 +165,7 @@ if VERB == 'permit_free' then
 			end
 			-- As Redisson: for one permit the message is how many are free now, for several how many were freed.
 			publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
-			local leads = line ~= key and call('EXISTS', line) ~= 0 and first(line)
+			local leads = lined and line ~= key and call('EXISTS', line) ~= 0 and first(line)
 			if leads then summon(line, leads, ARGV[1], channel, sum, now) end
 			return answer
 		end)

@@ -126,7 +126,7 @@ var badFlags = map[string]string{
 	"--check -1":                   "--check -1: must be from 1",
 	"--processes 2 --check 11":     "across processes it must be from 1 to 10",
 	"--processes 2 --check 0":      "across processes it must be from 1 to 10",
-	"--kind mutx":                  `invalid value "mutx" for --kind: want one of mutex fair fenced spin simple rw multi quorum semaphore permits latch`,
+	"--kind mutx":                  `invalid value "mutx" for --kind: want one of mutex fair fenced spin simple rw multi quorum semaphore permits limit latch`,
 	"--readers 0.5":                "--readers with --kind mutex: only rw has readers",
 	"--kind rw --readers 2":        "--readers 2: must be from 0 to 1",
 	"--permits 3":                  "--permits with --kind mutex",

@@ -58,10 +58,11 @@ What they ask for
                     quorum: a lock on the majority of several servers
                     semaphore, permits: one permit, of a semaphore without or
                     with holders
+                    limit: the same with holders, without being set up
                     latch: a caller who finds it open shuts it, and opens it
                     after --hold; the others wait for that. Usual: mutex
   --readers S       rw: the share of calls that read, from 0 to 1; 0.9
-  --permits N       semaphore, permits: how many each name has, 4
+  --permits N       semaphore, permits, limit: how many each name has, 4
   --names N         different names, 16
   --zipf S          popularity: the i-th name is wanted in proportion to 1/i^S;
                     0: all alike
@@ -117,7 +118,8 @@ What is proved, whatever the load
                     than that; callers race to the queue)
   rw                a writer is alone; readers are not alone, but without
                     writers
-  semaphore,permits no more are inside than there are permits, and in the end
+  semaphore,permits,
+  limit             no more are inside than there are permits, and in the end
                     all are back
   latch             nobody passes before it was opened; it is shut by one at a
                     time

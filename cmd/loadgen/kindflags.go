@@ -20,7 +20,7 @@ func checkKind(p *load.Plan, given map[string]bool, complain func(string, ...any
 	}
 	switch {
 	case given["permits"] && !p.Kind.HasPermits():
-		complain("--permits with --kind %s: only semaphore and permits have permits", p.Kind)
+		complain("--permits with --kind %s: only semaphore, permits and limit have permits", p.Kind)
 	case given["permits"] && (p.Permits < 1 || p.Permits > maxMany):
 		complain("--permits %d: must be from 1 to %d", p.Permits, maxMany)
 	case p.Kind.HasPermits() && !given["permits"]:

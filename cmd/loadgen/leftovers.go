@@ -68,7 +68,11 @@ func (s *session) countPermits(ctx context.Context) (wrong []string, err error) 
 		return nil, err
 	}
 	for _, name := range names {
-		if n := numbers[name]; n != int64(p.Permits) && !(p.Kind == load.Semaphore && len(s.facts.Died) > 0) { // it has no holders
+		n, there := numbers[name]
+		if p.Kind == load.Limit && !there { // nobody wanted it
+			continue
+		}
+		if n != int64(p.Permits) && !(p.Kind == load.Semaphore && len(s.facts.Died) > 0) { // it has no holders
 			wrong = append(wrong, fmt.Sprintf("%s (%d of %d)", name, n, p.Permits))
 		}
 	}

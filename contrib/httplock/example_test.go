@@ -44,3 +44,41 @@ func Example() {
 	// the repetition: 409 Retry-After 1
 	// the order: 200
 }
+
+// A tenant has at most two requests served at a time, in all processes. The third is told to come again.
+func ExampleLimit() {
+	redis := enginetest.Start() // in memory; a program calls engine.Open
+	defer redis.Close()
+	e, err := redis.Open(context.Background(), engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	limit, err := httplock.Limit(e, httplock.LimitOptions{
+		Key: func(r *http.Request) string { return r.Header.Get("X-Tenant") },
+		N:   func(tenant string) int { return 2 },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var reports http.Handler
+	report := func() *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/reports", nil)
+		r.Header.Set("X-Tenant", "acme")
+		answer := httptest.NewRecorder()
+		reports.ServeHTTP(answer, r)
+		return answer
+	}
+	inside := 0
+	reports = limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		inside++
+		another := report()
+		fmt.Println("beside", inside, "of them:", another.Code, "Retry-After", another.Header().Get("Retry-After"))
+		inside--
+	}))
+	report()
+	// Output:
+	// beside 2 of them: 429 Retry-After 1
+	// beside 1 of them: 200 Retry-After
+}

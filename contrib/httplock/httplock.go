@@ -1,5 +1,5 @@
 // Package httplock is middleware for net/http: of all requests with the same key, one at a time is served, in all processes that share
-// a Redis.
+// a Redis; or so many at a time ([Limit]).
 //
 //	exclusive, err := httplock.New(e, httplock.Options{})
 //	...
@@ -101,11 +101,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	hold, err := h.lock(r.Context(), key)
+	var opts []engine.LockOption
+	if !h.opts.WaitForRedis {
+		opts = append(opts, engine.WithFailFast())
+	}
+	hold, err := take(r.Context(), h.opts.Lock(key), h.opts.Wait, opts...)
 	if err != nil {
 		h.refuse(w, err)
 		return
 	}
+	h.serve(w, r, hold)
+}
+
+// serve serves a request, and then gives back its hold.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold *engine.Hold) {
 	began := time.Now()
 	defer func() {
 		h.note(time.Since(began))
@@ -119,16 +128,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-func (h *handler) lock(ctx context.Context, key string) (*engine.Hold, error) {
-	l := h.opts.Lock(key)
-	if h.opts.Wait == 0 {
+// take takes a lock, or waits for it that long.
+func take(ctx context.Context, l engine.Locker, wait time.Duration, opts ...engine.LockOption) (*engine.Hold, error) {
+	if wait == 0 {
 		return l.TryLock(ctx)
 	}
-	opts := []engine.LockOption{engine.WithWait(h.opts.Wait)}
-	if !h.opts.WaitForRedis {
-		opts = append(opts, engine.WithFailFast())
-	}
-	return l.Lock(ctx, opts...)
+	return l.Lock(ctx, append(opts, engine.WithWait(wait))...)
 }
 
 // refuse answers a request that did not get its turn.

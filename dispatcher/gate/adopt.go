@@ -16,7 +16,7 @@ func (l *Lock) endForAdopter(now Time) {
 		return
 	}
 	own := string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID))
-	r.adopting.dismiss(l.cfg, Outcome{Why: Lost}, func(w *Waiter) bool { return w.Adopts != own })
+	r.adopting.dismiss(l.cfg, Outcome{Why: Lost}, func(w *Waiter) bool { return *w.Adopts != own })
 	if r.adopting.head == nil || l.flight != None {
 		return
 	}
@@ -37,14 +37,14 @@ func (l *Lock) adopt(fx *Effects) {
 	l.cfg.LastID++
 	l.lease.ask(l.cfg.LastID, w.LeaseTime, w.Watch, true)
 	l.cfg.Stats.Attempts.Inc()
-	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.LeaseTime), fx).Args = AdoptArgs{Owner: w.Adopts}.Args()
+	l.send(l.traits().write.adopt, l.lease.ID, w.takes(w.LeaseTime), fx).Args = AdoptArgs{Owner: *w.Adopts}.Args()
 }
 
 // adopted handles the answer to an Adopt. The caller gets it, whatever it is: an adoption is asked for once.
 func (l *Lock) adopted(now Time, g *Lease, c *Command) {
 	r := l.contest.rivals
 	w := r.adopting.head // that was asked for, or that wants the same; nil: it waits no longer
-	if w != nil && w.Adopts == c.Args.Adopt().Owner && w.LeaseTime == g.LeaseTime && w.Watch == g.Watch && w.Least <= c.LeaseTime {
+	if w != nil && *w.Adopts == c.Args.Adopt().Owner && w.LeaseTime == g.LeaseTime && w.Watch == g.Watch && w.Least <= c.LeaseTime {
 		r.adopting.remove(w)
 	} else {
 		w = nil

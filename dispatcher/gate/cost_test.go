@@ -330,7 +330,11 @@ var states = map[string]func(c *populace){
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.N = int64(1 + i%3) })
 	},
 	toAdopt: func(c *populace) {
-		c.have(many, func(i int, w *Waiter) { owned(i, w); w.Adopts = fmt.Sprint("java:", i%3) })
+		c.have(many, func(i int, w *Waiter) {
+			owned(i, w)
+			java := fmt.Sprint("java:", i%3)
+			w.Adopts = &java
+		})
 	},
 }
 

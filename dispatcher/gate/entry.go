@@ -44,7 +44,7 @@ func (e *Entry) Queues(w *Waiter) bool {
 		return true
 	}
 	in, _ := l.holdsOf(w.Owner)
-	return w.Adopts == "" && !in
+	return w.Adopts == nil && !in
 }
 
 // FailsWhileDown reports whether w, which asks for the name, gets Down at once because its node cannot be reached: w does not wait for the link,

@@ -13,7 +13,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 	w.Write = w.Write || l.Kind != RWKind
 	q := &l.contest.queue
 	switch {
-	case w.Adopts != "":
+	case w.Adopts != nil:
 		l.ownRivals().adopting.push(w)
 	case w.Owner != 0 && l.reenter(now, w):
 	case !w.Write && q.writers == 0 && l.join(now, w):
@@ -36,7 +36,7 @@ func (l *Lock) Ask(now Time, w *Waiter, fx *Effects) {
 func (l *Lock) EndWait(now Time, w *Waiter, why Why, fx *Effects) {
 	if w.queued {
 		switch {
-		case w.Adopts != "":
+		case w.Adopts != nil:
 			l.contest.rivals.adopting.remove(w)
 		case w.asked:
 			l.contest.rivals.growing.remove(w)

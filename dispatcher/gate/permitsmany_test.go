@@ -171,3 +171,40 @@ func TestManyPermitsTakeFewCalls(t *testing.T) {
 		t.Errorf("idle %t after %d releases, want %d at most", b.entry.Machine.Idle(), calls[PermitFree], most)
 	}
 }
+
+// A limit travels with the question for its caller, and the last one that a caller had counts for all that wait with one.
+// invariant: limit-counts-all-holds
+func TestLimitScenes(t *testing.T) {
+	playScenes(t, PermitKind, map[string]string{
+		"it is in each question for a caller that has one, also in one that is sent again": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			lost
+			after 20ms                       -> (17ms) permit take 1 1x1x1000,/2 next 1
+			answer 1                         -> a: granted until 1.007s
+			b locks                          -> permit take 2 1x1x1000,
+			answer 1                         -> b: granted until 1.01s`,
+		"the last one counts, also for those before it, who are asked for again": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1x1x1000,/2 n 1
+			answer joins 500ms
+			b locks of 5                     -> permit take 3 1x2x1000,/5 n 1
+			c locks of 5
+			answer 2                         -> a: granted until 990ms; b: granted until 990ms; permit take 5 1x1x1000,/5 n 1
+			answer 1                         -> c: granted until 990ms`,
+		"one of a try that callers come before counts for them": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1x1x1000,/2 n 1
+			answer joins 500ms
+			b locks of 5 try                 -> b: taken for who knows how long; permit take 3 1x1x1000,/5 n 1
+			answer 1                         -> a: granted until 990ms`,
+		"a question for a caller without one is without it": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks n 999                    -> permit take 2 999x1x1000,
+			c locks n 2 of 2
+			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 1001 999x1x1000, n 999 collects`,
+	})
+}

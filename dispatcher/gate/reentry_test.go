@@ -153,11 +153,11 @@ func TestExtend(t *testing.T) {
 // A re-entry and an adoption wait for no caller of this process, so no bound on these is for them.
 func TestWhoQueues(t *testing.T) {
 	playAlone(t, "behind a hold", func(w *world, a *process) {
-		c := a.ask(stock, wants{owner: 7})
+		c, java := a.ask(stock, wants{owner: 7}), "java:1"
 		a.expect(Acquire).answer()
-		for waiter, want := range map[*Waiter]bool{{}: true, {Owner: 8}: true, {Owner: 7}: false, {Adopts: "java:1"}: false} {
+		for waiter, want := range map[*Waiter]bool{{}: true, {Owner: 8}: true, {Owner: 7}: false, {Adopts: &java}: false} {
 			w.want(c.hold.Entry.Queues(waiter) == want, "%+v to queue: %v", waiter, want)
 		}
-		w.want(NewEntry("pool", SemaphoreKind, a.cfg).Queues(&Waiter{Adopts: "java:1"}), "all callers of a semaphore to queue")
+		w.want(NewEntry("pool", SemaphoreKind, a.cfg).Queues(&Waiter{Adopts: &java}), "all callers of a semaphore to queue")
 	})
 }

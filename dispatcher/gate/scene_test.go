@@ -558,9 +558,11 @@ func (s *scene) lock(name string, words []string) {
 		case "least":
 			a.waiter.Least = s.duration(words[i+1])
 		case "adopts":
-			a.waiter.Adopts, a.waiter.Try = words[i+1], true
+			a.waiter.Adopts, a.waiter.Try = &words[i+1], true
 		case "n":
 			a.waiter.N = s.number(words[i+1])
+		case "of":
+			a.waiter.Limit = s.number(words[i+1])
 		default:
 			s.t.Fatalf("locks %s?", word)
 		}

@@ -21,7 +21,7 @@ func (s *Sequencer) askPermits(now Time, resent bool) Command {
 	if leased {
 		op, most = PermitTake, mostPermits
 	}
-	runs, sum, served := make([]byte, 0, 32), int64(0), 0
+	runs, sum, served, limited := make([]byte, 0, 32), int64(0), 0, false
 	s.permits.asked = s.permits.asked[:0]
 	w := s.contest.queue.head
 	for w != nil && served < mostServed && sum+w.N <= most {
@@ -30,13 +30,16 @@ func (s *Sequencer) askPermits(now Time, resent bool) Command {
 			one.lease = w.LeaseTime
 		}
 		for ; w != nil && w.N == one.n && (!leased || w.LeaseTime == one.lease) && served < mostServed && sum+one.n <= most; w = w.next {
-			w.asked = true
+			w.asked, limited = true, limited || w.Limit != 0
 			run++
 			served++
 			sum += one.n
 		}
 		runs = scripts.AppendRun(runs, one.n, int64(run), one.lease)
 		s.permits.asked = append(s.permits.asked, slices.Repeat([]share{one}, run)...)
+	}
+	if limited { // the last call counts, also for those before it
+		runs = scripts.AppendLimit(runs, s.limit)
 	}
 	t.Runs = scripts.Runs(runs)
 	s.askInLine(now, &t)

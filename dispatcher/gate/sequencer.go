@@ -1,5 +1,7 @@
 package gate
 
+import "cmp"
+
 // Sequencer is the machine of a name that is a count in Redis: a latch (latch.go), a semaphore (semaphore.go), or a semaphore with leases
 // (permits.go). It has one call under way: a question for waiters, or a change. A call has a number. If its answer is lost, it is sent again
 // under that number until Redis has said what it did (invariant: change-has-one-effect). Only then the next call is made.
@@ -16,10 +18,11 @@ type Sequencer struct {
 	callAt Time    // when the call, or the next change, may be sent
 	turn   uint8   // of sequencerTurns: the last call was its
 
-	unassigned int64   // permits of a semaphore that were taken from Redis, and not granted
-	giveAt     Time    // when unassigned permits may be given back
-	permits    permits // the holds of a semaphore with leases
-	place      permitsPlace
+	unassigned int64        // permits of a semaphore that were taken from Redis, and not granted
+	giveAt     Time         // when unassigned permits may be given back
+	permits    permits      // the holds of a semaphore with leases
+	limit      int64        // that of the last caller that had one
+	place      permitsPlace // in the line for permits
 	collecting collecting
 
 	othersUntil Time // until when permits are expected to be freed without a call
@@ -35,9 +38,11 @@ func (s *Sequencer) reset(cfg *Config) {
 // Ask is a caller that wants to be granted something. Redis is asked for a latch whatever earlier answers were.
 func (s *Sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 	s.permits.endDue(now)
-	s.again = s.again || s.Kind == LatchKind
+	s.again = s.again || s.Kind == LatchKind || w.Limit != 0 && w.Limit != s.limit
+	s.limit = cmp.Or(w.Limit, s.limit)
 	if w.Try && s.contest.queue.lasting() > 0 { // callers that wait come first
 		s.cfg.Answer(w, Outcome{Why: Taken, TTL: -1, Absent: s.rivals.last.Absent})
+		s.advance(now, fx)
 		return
 	}
 	if s.contest.queue.head == nil {

@@ -15,8 +15,9 @@ type Waiter struct {
 	Owner     uint64        // the caller's Owner, for re-entry; 0: none
 	LeaseTime time.Duration // whole milliseconds
 	Least     time.Duration // how long the name stays taken after the grant, even if it is unlocked earlier; 0: no longer than it is held
-	Adopts    string        // adopt the name from this owner field; empty: the name is to be free
+	Adopts    *string       // adopt the name from this owner field; nil: the name is to be free
 	N         int64         // how many permits
+	Limit     int64         // how many permits with leases there are from this call on; 0: as many as there are
 	Until     Time          // when it gives up; 0: never. Of a Try: how long it waits for the answer
 	Since     Time          // when the hold began that this one is a late part of; 0: it begins with the grant
 	Watch     bool          // the watchdog renews

@@ -142,6 +142,44 @@ func TestFencingWithRedisson(t *testing.T) {
 	}
 }
 
+// TestLimitWithRedisson: Redisson takes and gives the permits of a limit, and is woken when it grows.
+func TestLimitWithRedisson(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	java := StartRedisson(t, server)
+	e, ctx := open(t, server, engine.Options{}), context.Background()
+	h, err := e.Limit("calls", 2).Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := java.Do("acquire permit calls t1 1") // of those that the limit has made
+	if _, err := e.Limit("calls", 2).TryLock(ctx); !errors.Is(err, engine.ErrHeld) {
+		t.Errorf("a third: %v", err)
+	}
+	answer := java.Start("acquire permit calls t2 1")
+	awaitListener(t, server, "calls")
+	grown, err := e.Limit("calls", 4).Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken(t, answer, "Redisson's waiter")
+	if held, free := java.Do("acquired permit calls"), java.Do("available permit calls"); held != "4" || free != "0" {
+		t.Errorf("Redisson sees %s permits taken and %s free, want 4 and 0", held, free)
+	}
+	waiter := e.Limit("calls", 4).LockAsync(ctx)
+	awaitListener(t, server, "calls")
+	java.Do("release permit calls %s", id)
+	within, cancel := context.WithTimeout(ctx, byMessage)
+	defer cancel()
+	last, err := waiter.Wait(within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*engine.Hold{h, grown, last} {
+		unlock(t, h)
+	}
+}
+
 // TestPermitsWithRedisson: permits that are held and expire, taken and given on both sides.
 func TestPermitsWithRedisson(t *testing.T) {
 	t.Parallel()

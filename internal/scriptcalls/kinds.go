@@ -278,6 +278,9 @@ func (c *Caller) permits(names []string) {
 			c.key(name, held(name), receipt(name), scripts.LineKey(name)).fresh()
 			lease := c.or("x60000,", "x1,", "x2000,", "x7200000,")
 			runs := c.One("", "1x1"+lease, "2x1"+lease+"1x2"+lease, "1x3"+lease, "3x1x60000,1x1"+lease)
+			if runs != "" {
+				runs += c.or("", "", "/3", "/1", "/9")
+			}
 			c.arg(c.One("0", "1"), runs, c.One("0", "1", "2"), c.One("0", "1"), channel(name))
 		})
 	case "permit_renew":

@@ -15,14 +15,15 @@ func (c *caller) ask() {
 	e, want := c.e, c.kept
 	c.s.callers = append(c.s.callers, c)
 	c.hold.By = c
-	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, LeaseTime: want.lease, N: want.n, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least, Fast: want.fast}
+	c.waiter = &gate.Waiter{By: c, Hold: &c.hold, Owner: want.owner, LeaseTime: want.lease, N: want.n, Limit: want.limit, Watch: want.watch, Try: want.try, Write: want.write, Least: want.least, Fast: want.fast}
 	if c.call == Adopt {
-		c.waiter.Adopts = c.s.ownerOf(c.name)
-		if number, ours := e.numberOf(c.waiter.Adopts); ours && c.s.heldUnder(e, number) {
-			c.adopts = c.waiter.Adopts
+		adopts := c.s.ownerOf(c.name)
+		c.waiter.Adopts = &adopts
+		if number, ours := e.numberOf(adopts); ours && c.s.heldUnder(e, number) {
+			c.adopts = adopts
 		}
-		if !strings.HasSuffix(c.waiter.Adopts, gate.DetachedSuffix) { // somebody may believe in it
-			c.s.forced(nil, c.waiter.Adopts)
+		if !strings.HasSuffix(adopts, gate.DetachedSuffix) { // somebody may believe in it
+			c.s.forced(nil, adopts)
 		}
 		for _, other := range c.s.callers { // who takes its place decides for how long it stays taken
 			if other.name == c.name {

@@ -57,10 +57,15 @@ func (s *state) permitsFree(name int) int64 {
 	return n
 }
 
+// permitsHeld is how many permits of a name are held, those that are over among them.
+func (s *state) permitsHeld(name int) int64 {
+	return s.do("ZCARD", scripts.PermitsKey(nameOf(name))).Int
+}
+
 // permitsBefore is what stands of a name before a script runs.
 type permitsBefore struct {
-	called *permitPlace
-	free   int64
+	called     *permitPlace
+	free, held int64
 }
 
 // allPermits are those of all names.
@@ -70,7 +75,7 @@ func (s *state) allPermits() []permitsBefore {
 	}
 	all := make([]permitsBefore, s.w.Names)
 	for i := range all {
-		all[i] = permitsBefore{s.calledPlace(i), s.permitsFree(i)}
+		all[i] = permitsBefore{s.calledPlace(i), s.permitsFree(i), s.permitsHeld(i)}
 	}
 	return all
 }
@@ -88,8 +93,38 @@ func (s *state) checkPermitLine(f *flight, before []permitsBefore) {
 			s.violate("lines-end", "%v of %s leaves its line without an end: %v", f.Op, nameOf(name), s.do("ZRANGE", line, "0", "-1"))
 		}
 		e := s.engines[f.by]
-		if was.called != nil && was.called.engine != e.uuid && !e.outside && s.permitsFree(name) < was.free {
+		takes := s.permitsFree(name) < was.free
+		if limitOf(&f.Command) != 0 { // it may only have made them fewer
+			takes = s.permitsHeld(name) > was.held
+		}
+		if was.called != nil && was.called.engine != e.uuid && !e.outside && takes {
 			s.violate("line-order", "%v takes permits of %s, for which %s is called", e, nameOf(name), was.called.engine)
+		}
+	}
+}
+
+// limitOf is how many permits a command says that there are; 0: it says nothing.
+func limitOf(c *gate.Command) int64 {
+	if c.Op != gate.PermitTake {
+		return 0
+	}
+	_, digits, _ := strings.Cut(string(c.Args.Take().Runs), "/")
+	n, _ := strconv.ParseInt(digits, 10, 64)
+	return n
+}
+
+// checkLimit: a call with a limit that takes permits leaves so many, with those that are held, and no more of them are held.
+func (s *state) checkLimit(f *flight, before []permitsBefore) {
+	n := limitOf(&f.Command)
+	if n == 0 || s.refusing != faults {
+		return
+	}
+	for name, was := range before {
+		if nameOf(name) != f.Entry.Name {
+			continue
+		}
+		if free, held := s.permitsFree(name), s.permitsHeld(name); held > was.held && (held > n || free+held != n) {
+			s.violate("limit-counts-all-holds", "a limit of %d leaves %d permits free and %d held", n, free, held)
 		}
 	}
 }

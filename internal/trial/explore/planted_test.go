@@ -25,6 +25,7 @@ var bugs = []string{
 	"a cancelled call that is forgotten",
 	"a change that has its effect twice",
 	"permits that are given back twice",
+	"a limit that does not count the holds",
 	"a reader let in beside the writer",
 	"a confirmation in vain that is repeated at once",
 	"a number in a fair queue that is used again after its release",

@@ -188,6 +188,7 @@ func (s *state) eval(call encoded, of ...*flight) record {
 		s.checkWoken(f, before, r.messages)
 		s.checkLine(f, before, r.messages)
 		s.checkPermitLine(f, permits)
+		s.checkLimit(f, permits)
 	}
 	if s.tape != nil {
 		s.tape.records = append(s.tape.records, r)

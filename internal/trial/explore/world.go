@@ -88,6 +88,9 @@ const (
 	Acquire                 // one permit: waits
 	AcquireTwo              // two permits: waits
 	TryAcquire              // one permit: asks once
+	LimitOne                // one permit of a limit of one: waits
+	LimitTwo                // one permit of a limit of two: waits
+	LimitThree              // one permit of a limit of three: waits
 	Give                    // one permit back, or one more, of a semaphore
 	Await                   // a latch
 	CountDown               // a latch, by one
@@ -109,7 +112,7 @@ const (
 
 var callNames = [calls]string{
 	"lock", "lock-owned", "lock-fixed", "try", "try-fixed", "try-owned", "read", "read-owned", "write", "write-owned", "try-read",
-	"try-write", "acquire", "acquire-two", "try-acquire", "give", "await", "count-down", "release", "extend", "lock-staying",
+	"try-write", "acquire", "acquire-two", "try-acquire", "limit-one", "limit-two", "limit-three", "give", "await", "count-down", "release", "extend", "lock-staying",
 	"lock-briefly", "lock-fast", "acquire-fast", "try-staying", "detach", "adopt", "drop", "drop-first", "force", "close",
 }
 
@@ -121,6 +124,7 @@ type request struct {
 	lease time.Duration
 	least time.Duration
 	n     int64
+	limit int64
 	watch bool
 	try   bool
 	write bool
@@ -143,6 +147,9 @@ var requests = map[Call]request{
 	Acquire:    {lease: lease, watch: true, n: 1},
 	AcquireTwo: {lease: lease, watch: true, n: 2},
 	TryAcquire: {lease: lease, watch: true, n: 1, try: true},
+	LimitOne:   {lease: lease, watch: true, n: 1, limit: 1},
+	LimitTwo:   {lease: lease, watch: true, n: 1, limit: 2},
+	LimitThree: {lease: lease, watch: true, n: 1, limit: 3},
 	Await:      {},
 
 	LockStaying: {lease: lease, watch: true, least: leastTime},

@@ -115,6 +115,8 @@ var SmallWorlds = slices.Concat(
 	counted(1, ticking(2, threeEngines("line of permits of three", gate.PermitKind, []Call{Acquire}, []Call{Acquire}, []Call{Acquire, Drop}, Break, Pause, Die))),
 	counted(2, ticking(2, threeEngines("line of permits of three, mixed", gate.PermitKind, []Call{AcquireTwo, Drop}, []Call{Acquire}, []Call{AcquireTwo}, Break, BreakSubscription))),
 	counted(2, beside(1, ticking(2, threeEngines("line of permits beside an outsider", gate.PermitKind, []Call{Acquire}, []Call{AcquireTwo}, []Call{AcquireTwo}, Break, Hold)))),
+	counted(2, ticking(1, worlds("limit", gate.PermitKind, 1, []Call{LimitTwo, LimitTwo}, []Call{LimitOne}, Hold, LoseKey))),
+	counted(2, ticking(1, worlds("limit beside permits", gate.PermitKind, 1, []Call{LimitTwo, Acquire}, []Call{LimitOne, Drop}, Break, OpenSlot))),
 	counted(1, worlds("line of permits and an open slot", gate.PermitKind, 1, []Call{Acquire, Acquire}, []Call{Acquire}, OpenSlot)),
 	given(2, worlds("line and an open slot", gate.MutexKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
 	given(2, worlds("fenced line and an open slot", gate.FencedKind, 1, []Call{Lock, Lock}, []Call{Lock}, OpenSlot)),
@@ -249,7 +251,7 @@ var BigWorlds = []*World{
 	givenTo(3, big("fair", gate.FairKind, LockFast, LockStaying, TryStaying, Detach, Adopt, Lock, LockOwned, LockFixed, TryLock, TryFixed, Extend, Drop, ForceUnlock, Close)),
 	givenTo(3, big("read-write", gate.RWKind, Read, Write, ReadOwned, WriteOwned, TryRead, TryWrite, Drop, Close)),
 	givenTo(3, big("read-write line", gate.RWKind, Read, Write, Read, Write, TryRead, Drop, DropFirst, ForceUnlock, Close)),
-	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, Release, Drop, Close),
+	bigCount("permits", gate.PermitKind, Acquire, AcquireTwo, TryAcquire, LimitTwo, LimitThree, Release, Drop, Close),
 	bigCount("semaphore", gate.SemaphoreKind, AcquireFast, Acquire, AcquireTwo, TryAcquire, Give, Drop, Close),
 	failing(bigCount("permits in line", gate.PermitKind, Acquire, Acquire, AcquireTwo, TryAcquire, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
 	failing(bigCount("semaphore in line", gate.SemaphoreKind, Acquire, AcquireTwo, TryAcquire, Give, Drop, DropFirst, Close), Break, BreakSubscription, Down, Pause),
@@ -303,6 +305,12 @@ func bigCount(name string, kind gate.Kind, calls ...Call) *World {
 	w := big(name, kind, calls...)
 	w.Names, w.Count = 1, 3
 	return w
+}
+
+// limits reports whether calls set how many permits there are: Count at most.
+func (w *World) limits() bool {
+	limit := func(c Call) bool { return requests[c].limit != 0 }
+	return slices.ContainsFunc(slices.Concat(append(w.Programs[:len(w.Programs):len(w.Programs)], w.Calls)...), limit)
 }
 
 // failing has only these faults happen.

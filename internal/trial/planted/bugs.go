@@ -72,6 +72,9 @@ var bugs = []Bug{
 	{"permits that are given back twice", []edit{
 		{"scripts/permits.lua", "call('INCRBY', key, gone)", "call('INCRBY', key, #there)"},
 	}},
+	{"a limit that does not count the holds", []edit{
+		{"scripts/permits.lua", "tonumber(limit) - out - free", "tonumber(limit) - free"},
+	}},
 	{"an extension of permits that counts by the answer to an earlier call", []edit{
 		{"dispatcher/gate/permitsrenew.go", "ps.sent+p.lease-margin(p.lease))", "ps.sent+max(p.lease, p.extend)-margin(max(p.lease, p.extend)))"},
 		{"dispatcher/gate/permitsrenew.go", "	if p.moments[byRenewal].in == 0 { // else", "	if ps.due.put(p.permit, Never); true { // else"},

@@ -22,17 +22,18 @@ const (
 	Quorum    Kind = "quorum"
 	Semaphore Kind = "semaphore"
 	Permits   Kind = "permits" // a PermitSemaphore
+	Limit     Kind = "limit"   // the same, with the number in each call
 	Latch     Kind = "latch"
 )
 
 // Kinds are all of them, in the order in which they are explained.
-var Kinds = []Kind{Mutex, Fair, Fenced, Spin, Simple, RW, Multi, Quorum, Semaphore, Permits, Latch}
+var Kinds = []Kind{Mutex, Fair, Fenced, Spin, Simple, RW, Multi, Quorum, Semaphore, Permits, Limit, Latch}
 
 // Shares reports whether several may be inside at once, and are counted.
 func (k Kind) Shares() bool { return k == RW || k.HasPermits() }
 
 // HasPermits reports whether a name has permits, which must all be back in the end.
-func (k Kind) HasPermits() bool { return k == Semaphore || k == Permits }
+func (k Kind) HasPermits() bool { return k == Semaphore || k == Permits || k == Limit }
 
 // WitnessCommands are the commands one checked section costs Redis, by their names in commandstats.
 func (k Kind) WitnessCommands() []string {

@@ -29,6 +29,9 @@ func (r *Rig) makePlaces(cells Cells) error {
 // simpleMutex is the engine's (simple.go).
 var simpleMutex func(e *engine.Engine, name string) *engine.Mutex
 
+// limit is the engine's (limit.go).
+var limit func(e *engine.Engine, name string, n int) engine.Locker
+
 // makeResource makes the resource under a name, for place i. reader: besides, of a read-write lock.
 func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
 	e := r.engines[0]
@@ -54,6 +57,8 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 		return semaphore{e.Semaphore(name)}, nil, nil
 	case Permits:
 		return permits{e.PermitSemaphore(name)}, nil, nil
+	case Limit:
+		return locker{limit(e, name, r.plan.Permits)}, nil, nil
 	case Latch:
 		return latch{e.CountDownLatch(name), cell}, nil, nil
 	default:
@@ -80,7 +85,7 @@ const setters = 64
 // setPermits gives every name its permits, unless another process has: all processes ask, because none knows which is first. It
 // comes before any caller runs, since a semaphore without permits lets nobody in.
 func (r *Rig) setPermits(ctx context.Context) error {
-	if !r.plan.Kind.HasPermits() {
+	if !r.plan.Kind.HasPermits() || r.plan.Kind == Limit {
 		return nil
 	}
 	var wg sync.WaitGroup

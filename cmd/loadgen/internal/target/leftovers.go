@@ -72,7 +72,7 @@ func (t *Target) Numbers(ctx context.Context, keys []string) (numbers map[string
 		func(key string, answer rueidis.RedisResult) error {
 			n, err := answer.AsInt64()
 			if rueidis.IsRedisNil(err) {
-				err = nil
+				return nil
 			}
 			numbers[key] = n
 			return err
