@@ -14,7 +14,7 @@ import (
 
 // testedBy has the invariants that no fault of the table tests, and which tests do instead.
 var testedBy = map[string]string{"25": "replicas", "26": "cluster", "30": "the bubble, and engine.TestQuorumStandsOnAllServers",
-	"31": "the bubble, and dispatcher/gate.TestRiskScenes", "32": "dispatcher/gate.TestCostOfAnEvent"}
+	"31": "the bubble, and dispatcher/gate.TestRiskScenes", "32": "dispatcher/gate.TestCostOfAnEvent", "33": "the explorer, and engine.TestLimit"}
 
 // Some fault of the table tests every invariant of INVARIANTS.md, and every fault is in some phase.
 func TestTableOfFaults(t *testing.T) {
