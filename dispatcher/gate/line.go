@@ -5,8 +5,8 @@ import (
 )
 
 // Engines that wait for a mutex stand in a line in Redis (scripts/line.lua), one place for each engine, on behalf of all its waiters. A
-// release gives the mutex to the first place (gift.go) and publishes that in the inbox of its engine. The others hear nothing of it. So a
-// hand-over costs the same however many engines wait.
+// release gives the mutex to the first place and publishes that in the inbox of its engine, which takes it (gift.go). The others hear nothing
+// of it. So a hand-over costs the same however many engines wait.
 //
 // An engine that is refused a mutex subscribes to its inbox for the name, and asks again in line when the subscription stands. After that
 // the refusal itself leaves the place, until the subscription has been idle for lingerTime. A place stands until it is given the mutex, its
