@@ -38,6 +38,9 @@ var quick = map[string]bool{
 
 // Every order of events in small worlds.
 func TestSearch(t *testing.T) {
+	if *worldFlag != "" && worldNamed(*worldFlag) == nil {
+		t.Fatalf("there is no world %q: worlds.go has their names", *worldFlag)
+	}
 	for _, w := range SmallWorlds {
 		if *worldFlag != "" && *worldFlag != w.Name || *worldFlag == "" && !*fullFlag && !quick[w.Name] {
 			continue
@@ -57,6 +60,9 @@ func TestSearch(t *testing.T) {
 
 // Random paths through bigger worlds.
 func TestWalk(t *testing.T) {
+	if *worldFlag != "" && worldNamed(*worldFlag) == nil {
+		t.Fatalf("there is no world %q: worlds.go has their names", *worldFlag)
+	}
 	var (
 		mu    sync.Mutex
 		next  int
