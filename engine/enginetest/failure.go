@@ -172,8 +172,9 @@ func (s *Server) fails(peer *server.Peer, args []string) bool {
 
 // scriptRun is the script that runs now: there is one at a time.
 type scriptRun struct {
-	id    any
-	wrote []string // the keys it has written to: to these it may go on writing
+	id      any
+	wrote   []string // the keys it has written to: to these it may go on writing
+	refused []string // the keys for which it was refused memory: it gets none, however often it asks
 }
 
 // Commands that need memory, and those that do not but write.
@@ -206,8 +207,12 @@ func (f *failures) refuses(run any, key string, needs bool) bool {
 		return false
 	}
 	if needs {
+		if slices.Contains(f.run.refused, key) {
+			return true
+		}
 		isName := func(name string) bool { return belongs(key, name) }
 		if _, fails := f.takeLocked(anyCall, isName, OutOfMemory); fails {
+			f.run.refused = append(f.run.refused, key)
 			return true
 		}
 	}
