@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -98,10 +99,14 @@ func TestLimit(t *testing.T) {
 		b.wantPermits(b.PermitSemaphore("pool"), 2, 0)
 	}))
 	t.Run("refuses what is wrong before anything is taken", spec(engine.Options{}, func(b *bubble) {
-		for what, l := range map[string]engine.Locker{
-			"0": b.Limit("pool", 0), "-1": b.Limit("pool", -1), "2^50 + 1": b.Limit("pool", 1<<50+1), "no name": b.Limit("", 1),
+		wrong := map[string]engine.Locker{
+			"0": b.Limit("pool", 0), "-1": b.Limit("pool", -1), "no name": b.Limit("", 1),
 			"0 of 1": b.Limit("pool", 1).Of(0), "2 of 1": b.Limit("pool", 1).Of(2), "1001 of more": b.Limit("pool", 5000).Of(1001),
-		} {
+		}
+		if uint64(math.MaxInt) > 1<<50 {
+			wrong["more than 2^50"] = b.Limit("pool", math.MaxInt)
+		}
+		for what, l := range wrong {
 			_, err := l.TryLock(b.Context())
 			b.wantIs("TryLock of "+what, err, engine.ErrInvalid)
 			_, err = l.LockAsync(b.Context()).Wait(b.Context())
