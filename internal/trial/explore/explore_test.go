@@ -148,6 +148,8 @@ func TestFindings(t *testing.T) {
 			`B.lock B.run hold tick B.arrive B.break B.mend B.run B.arrive B.run run-stray`},
 		"a place comes back after its waiter was let in": {"fair in every order",
 			`A.lock A.run A.arrive A.lock A.break unlock B.lock B.run B.arrive B.confirm B.run B.arrive tick A.mend A.run A.arrive B.hear B.run B.arrive unlock#2 B.run A.run A.arrive B.arrive run-stray tick`},
+		"the claim of an engine that died ends by itself": {"big fair",
+			`A.try@1 A.lock A.try-staying@2 B.lock-fixed@1 B.try-staying A.break B.run#1 A.mend A.run#2 A.arrive#2 A.confirm A.run#2 A.die`},
 		"a later waiter of the same engine stands first": {"big fair",
 			`B.try-fixed@1 B.run C.lock-owned failover-1 run-stray C.try@1 C.lock@1 tick C.lock@1 C.mend failover-1 run-stray run-stray C.force@1`},
 		"Close gives up in the turn in which it began, because that turn began long ago": {"big semaphore",

@@ -227,10 +227,22 @@ func (s *state) onlyDeadInLine(key string) bool {
 	return false
 }
 
+// onlyDeadClaim reports whether a key has claims of dead engines alone, and ends by itself with the longest of them.
+func (s *state) onlyDeadClaim(key string) bool {
+	living := slices.ContainsFunc(s.do("HKEYS", key).Array, func(uuid redismodel.Value) bool {
+		return slices.ContainsFunc(s.engines, func(e *engine) bool { return !e.cutOff && !s.destroyed && uuid.Str == e.uuid })
+	})
+	left := s.do("PTTL", key).Int
+	return !living && left > 0 && left <= claimTime.Milliseconds()
+}
+
 // onlyDeadStand reports whether a key is of a fair queue in which only waiters of engines stand that crashed or were cut off, or
 // places that came back with older data: the next caller removes them. Of an empty queue nothing stands.
 func (s *state) onlyDeadStand(key string) bool {
 	for name := range s.w.Names {
+		if key == scripts.ClaimsKey(nameOf(name)) {
+			return s.onlyDeadClaim(key)
+		}
 		queue := scripts.FairQueue(nameOf(name))
 		if key != queue && key != scripts.FairDeadlines(nameOf(name)) && key != scripts.FairAlive(nameOf(name)) {
 			continue

@@ -62,6 +62,7 @@ const (
 	leastTime   = 4 * time.Second         // of holds with WithMinHold: longer than the lease
 	briefTime   = 1900 * time.Millisecond // of others: shorter than what a gift has, and longer than what is left of it at last
 	pollCap     = 10 * time.Second        // of waiters
+	claimTime   = 10 * time.Second        // of claims to fair locks, at most (claim.lua)
 	answerTime  = time.Second             // AnswerTimeout
 	waiterLease = 5 * time.Second         // FairWaiterLease
 	roundTrip   = time.Millisecond        // as the engines have measured it
