@@ -230,10 +230,12 @@ func (l *Lock) Force(now Time, owner string, id uint64, ack Settler, fx *Effects
 		r := l.ownRivals()
 		placed := r.place.id == id && r.place.write == write // a reader and a writer of that number are two owners
 		inLine := id != 0 && l.Kind.InLine() && (placed || g != nil && g.inLine)
+		forced := orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, ack: ack}
 		if placed {
+			forced.ends = r.place.ends // it may have been given the lock
 			r.forgetPlace(id)
 		}
-		r.orphans.add(orphan{owner: owner, id: id, op: l.ops(write).releaseOp(inLine), inLine: inLine, ack: ack})
+		r.orphans.add(forced)
 	}
 	l.advance(now, fx)
 }

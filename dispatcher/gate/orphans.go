@@ -101,8 +101,9 @@ func (os *orphans) answered(now Time, c *Command) {
 			continue
 		}
 		out := orphanOutcome(c)
-		if out.Why != Granted && out.Why != Lost && o.ack == nil && now < o.ends {
-			(*os)[i].at = now + (*os)[i].tries.next(o.id)
+		if out.Why != Granted && out.Why != Lost && now < o.ends {
+			settle(o.ack, out)
+			(*os)[i].ack, (*os)[i].at = nil, now+(*os)[i].tries.next(o.id)
 			return
 		}
 		if o.inLine && c.Asking && now < o.ends { // the line is at the other node still

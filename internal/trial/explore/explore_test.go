@@ -148,6 +148,8 @@ func TestFindings(t *testing.T) {
 			`B.lock B.run hold tick B.arrive B.break B.mend B.run B.arrive B.run run-stray`},
 		"a place comes back after its waiter was let in": {"fair in every order",
 			`A.lock A.run A.arrive A.lock A.break unlock B.lock B.run B.arrive B.confirm B.run B.arrive tick A.mend A.run A.arrive B.hear B.run B.arrive unlock#2 B.run A.run A.arrive B.arrive run-stray tick`},
+		"a place that is forced off before its engine hears that it was given the lock": {"big line beside an outsider",
+			`A.lock@2 A.lock-staying@1 A.lock A.close A.run A.run#2 C.lock-fixed A.arrive#2 C.run A.arrive C.lock-briefly@2 C.arrive C.confirm C.run#1 A.run#1 C.arrive#1 C.force C.close noperm C.run#1`},
 		"the claim of an engine that died ends by itself": {"big fair",
 			`A.try@1 A.lock A.try-staying@2 B.lock-fixed@1 B.try-staying A.break B.run#1 A.mend A.run#2 A.arrive#2 A.confirm A.run#2 A.die`},
 		"a later waiter of the same engine stands first": {"big fair",
