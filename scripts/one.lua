@@ -1,6 +1,6 @@
 -- one.lua: what most calls do, for one name that is free, or that nobody waits for. It stands before everything else in its scripts, and makes no
--- function: Lua makes those of a script anew in every call, which takes a third of its time. Nothing is answered here but success. Whatever
--- else there is, the rest of the script finds, and finds as it was: what was written here is taken back first.
+-- function: Lua makes those of a script anew in every call, which takes a third of its time. All that is answered here is that the lock
+-- is taken, or that it is free. Whatever else there is, the rest of the script finds as it was: what was written here is taken back first.
 if VERB == 'acquire' then
 	if #KEYS == 1 and #ARGV == 3 then
 		local call, lock, bound = redis.pcall, KEYS[1], ARGV[1] + 0
