@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +60,9 @@ func (k *killing) one(r rival, user, name string) {
 	}
 	answers := make(chan answer, 1)
 	go func() { h, err := r.lock(ctx, name); answers <- answer{h, err, time.Now()} }()
+	redistest.Await(k.t, "the connection of a waiter", func() bool { // before it has one there is nothing to close
+		return len(answers) > 0 || strings.Contains(k.server.MustDo("CLIENT", "LIST").Text, " user="+user+" ")
+	})
 	time.Sleep(50*time.Millisecond + rand.N(300*time.Millisecond)) // it waits now, at some moment between its tries
 	killed := make(chan int64, 1)
 	at := time.Now().Add(rand.N(15 * time.Millisecond))
