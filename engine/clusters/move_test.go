@@ -320,8 +320,11 @@ func TestClusterSubscriptionsAtNodesThatDisagree(t *testing.T) {
 	holder, waiter := testkit.Join(t, c, slow), testkit.Join(t, c, slow)
 	testkit.MustLock(t, holder.Mutex("disputed"))
 	next := waiter.Mutex("disputed").LockAsync(testkit.Soon(t))
-	awaitListeners(t, c.NodeOf(slotOf("disputed")), 1)
-	c.NodeOf(slotOf("disputed")).MustDo("FLUSHALL") // a slot with keys is not given away
+	home := c.NodeOf(slotOf("disputed"))
+	awaitListeners(t, home, 1)
+	// Its last question for long leaves the place; a slot with keys is not given away.
+	redistest.Await(t, "a place in line", func() bool { return home.MustDo("EXISTS", scripts.LineKey("disputed")).Int == 1 })
+	home.MustDo("FLUSHALL")
 	one, two, agree := dispute(c, "disputed")
 	time.Sleep(500 * time.Millisecond) // sleeps: in this time a subscription could go to and fro a thousand times
 	refused := 0
