@@ -116,14 +116,18 @@ func (o *Options) mostFsync() time.Duration {
 // errCredentials marks what the user's function has said.
 var errCredentials = errors.New("Redis.AuthCredentialsFn")
 
-// watchDials has clients with these options dial and ask for credentials no longer than over lasts, whatever Dialer.Timeout is, and whatever
-// functions of the user do meanwhile.
+// watchDials has clients with these options dial, ask for credentials and keep connections no longer than over lasts, whatever
+// Dialer.Timeout is, whatever functions of the user do meanwhile, and whether a server answers HELLO or not.
 func watchDials(o *rueidis.ClientOption, over context.Context) {
 	dial, credentials := o.DialCtxFn, o.AuthCredentialsFn
 	o.DialCtxFn = func(ctx context.Context, addr string, dialer *net.Dialer, config *tls.Config) (net.Conn, error) {
 		ctx, stop := context.WithCancel(ctx)
 		defer context.AfterFunc(over, stop)() // and nothing else ends ctx: a connection of a user's function may live by it
-		return await(ctx, func() (net.Conn, error) { return dial(ctx, addr, dialer, config) }, func(late net.Conn) { late.Close() })
+		conn, err := await(ctx, func() (net.Conn, error) { return dial(ctx, addr, dialer, config) }, func(late net.Conn) { late.Close() })
+		if err != nil {
+			return nil, err
+		}
+		return &bounded{conn, context.AfterFunc(over, func() { conn.Close() })}, nil
 	}
 	if credentials == nil {
 		return
@@ -135,6 +139,17 @@ func watchDials(o *rueidis.ClientOption, over context.Context) {
 		}
 		return c, err
 	}
+}
+
+// bounded is a connection that somebody closes, unless undo is called before.
+type bounded struct {
+	net.Conn
+	undo func() bool
+}
+
+func (b *bounded) Close() error {
+	b.undo()
+	return b.Conn.Close()
 }
 
 // connect makes the client. ctx bounds how long that may take.

@@ -51,12 +51,13 @@ func (s *stage) call(way int, name string) under {
 	}
 }
 
-// Whenever a call is cancelled, and in whichever way: it is answered at once, no orphan is left, no permit is lost or made, and nobody
-// stands in a queue who does not wait any more.
+// Whenever a call is cancelled, and in whichever way: it is answered at once, or as soon as the members are free that a call for several
+// had, no orphan is left, no permit is lost or made, and nobody stands in a queue who does not wait any more.
 func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	const travel, workers, turns, occupied = 5 * time.Millisecond, 12, 12, 4
-	var mu sync.Mutex // guards cancelled
+	const freed = 4 * travel // the travel of a release and of its answer, behind others of the same connection
+	var mu sync.Mutex        // guards cancelled
 	cancelled := make(map[string]*[moments]int)
 	t.Run("kinds", func(t *testing.T) {
 		onEveryKind(t, testkit.Times(t, 200, 4), everything, func(s *stage) {
@@ -77,6 +78,10 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 				}
 				cancelled[s.name][at]++
 			}
+			answered := time.Duration(0)
+			if s.name == "multi" || s.name == "quorum" {
+				answered = freed
+			}
 			one := func(name string, at moment, way int) {
 				call := s.call(way, name)
 				s.pause(time.Duration(3+at) * travel)
@@ -89,7 +94,7 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 				switch {
 				case err == nil: // the grant was quicker
 					err = testkit.Patiently(got.back)
-				case errors.Is(err, context.Canceled) && time.Since(began) == 0:
+				case errors.Is(err, context.Canceled) && time.Since(began) <= answered:
 					count(at)
 					return
 				}
