@@ -34,7 +34,7 @@ if VERB == 'permit_take' then
 		return has
 	end
 
-	local lined = not none(KEYS, 4, 4)
+	local lined, endOf = not none(KEYS, 4, 4), {} -- by the lease, as Redis is told
 	return each(#KEYS / 4, function(i)
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
 		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
@@ -78,8 +78,9 @@ if VERB == 'permit_take' then
 				ended = over(held, now) or {}
 				most = most + #ended / 2
 			end
-			local more, ends = math.max(0, math.min(tonumber(some), math.floor((most - n) / want))), string.format('%.0f', now + lease)
-			for at, one in ipairs(ids(ARGV[3], id + n, more * want)) do added[2 * (n + at) - 1], added[2 * (n + at)] = ends, one end
+			local more = math.max(0, math.min(tonumber(some), math.floor((most - n) / want)))
+			endOf[lease] = endOf[lease] or string.format('%.0f', now + lease)
+			for at, one in ipairs(ids(ARGV[3], id + n, more * want)) do added[2 * (n + at) - 1], added[2 * (n + at)] = endOf[lease], one end
 			served, n = served + more, n + more * want
 			if more < tonumber(some) then break end
 		end
@@ -95,7 +96,7 @@ if VERB == 'permit_take' then
 			if turn then callOthers(turn, ARGV[1], channel, free) end
 			return again and note(receipt, id, left) or left
 		end
-		return once(receipt, id, served, function() return call('DECRBY', key, n) end, function()
+		return once(receipt, id, served, function() return call('DECRBY', key, string.format('%d', n)) end, function()
 			local reply = call('ZADD', held, unpack(added))
 			if type(reply) == 'table' then
 				call('DECRBY', key, -n) -- unchecked: it was allowed just now
@@ -158,7 +159,7 @@ if VERB == 'permit_free' then
 		grows = grows or mayGrow(receipt) or true
 		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
-			local sum = call('INCRBY', key, gone)
+			local sum = call('INCRBY', key, string.format('%d', gone))
 			if type(sum) == 'table' then
 				putBack(held, removed)
 				return noted(receipt, id, fault(sum, key))
