@@ -9,11 +9,18 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// usePermits takes permits that have a lease.
+// usePermits takes permits that have a lease, by their semaphore or by a limit of as many as were set.
 func (c *caller) usePermits(s *subject) {
 	_, alive := c.p.all()
 	sem := c.p.engine(0).PermitSemaphore(s.name)
 	n := 1 + c.r.IntN(2)
+	try := func(opts ...engine.LockOption) (*engine.Hold, error) { return sem.TryAcquire(alive, n, opts...) }
+	take := func(opts ...engine.LockOption) (*engine.Hold, error) { return sem.Acquire(alive, n, opts...) }
+	if c.r.IntN(2) == 0 {
+		limit := c.p.engine(0).Limit(s.name, permitsSet).Of(n)
+		try = func(opts ...engine.LockOption) (*engine.Hold, error) { return limit.TryLock(alive, opts...) }
+		take = func(opts ...engine.LockOption) (*engine.Hold, error) { return limit.Lock(alive, opts...) }
+	}
 	var opts []engine.LockOption
 	fixed := c.r.IntN(3) == 0
 	if fixed {
@@ -24,11 +31,11 @@ func (c *caller) usePermits(s *subject) {
 	var h *engine.Hold
 	var err error
 	if c.r.IntN(2) == 0 {
-		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { h, err = sem.TryAcquire(alive, n, opts...); return err })
+		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { h, err = try(opts...); return err })
 	} else {
 		wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
 		opts = append(opts, engine.WithWait(wait))
-		err = c.call(wait, fmt.Sprintf("Acquire %d of %s, wait %v", n, s.name, wait), func() error { h, err = sem.Acquire(alive, n, opts...); return err })
+		err = c.call(wait, fmt.Sprintf("Acquire %d of %s, wait %v", n, s.name, wait), func() error { h, err = take(opts...); return err })
 	}
 	if err != nil {
 		return

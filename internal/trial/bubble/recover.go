@@ -11,6 +11,9 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// permitsSet is how many permits each name has.
+const permitsSet = 3
+
 // furnish sets what counts.
 func (w *World) furnish() {
 	ctx := w.processes[0].alive
@@ -25,10 +28,10 @@ func (w *World) furnish() {
 		default:
 			continue
 		}
-		for _, err := set(ctx, 3); err != nil; _, err = set(ctx, 3) { // a goroutine is kept from running
+		for _, err := set(ctx, permitsSet); err != nil; _, err = set(ctx, permitsSet) { // a goroutine is kept from running
 			w.note("setting permits: %v", err)
 		}
-		s.tally.total = 3
+		s.tally.total = permitsSet
 	}
 }
 
