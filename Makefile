@@ -16,7 +16,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -166,13 +166,6 @@ chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n
 
 chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
-
-chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
-		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
-
-rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
-	@$(GO) -C internal/interop/suites test -count 1 -parallel 6 -timeout 15m $(if $(V),-v) . -args -at-length
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
