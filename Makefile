@@ -128,8 +128,8 @@ mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notic
 	@$(GO) -C internal/trial/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
 		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
-spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
-	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
+spec: ## the specification of a mutex: its types, and SAMPLES (400) random paths, on which its invariants must hold; SEED=n
+	@SAMPLES=$(SAMPLES) SEED=$(SEED) .ci/spec
 
 shape: ## lines of the core, of the laboratory and of the tests, and whether docs/MECHANISMS.md has the core's mechanisms
 	@$(GO) -C internal/shape test -count 1 -v .
