@@ -16,7 +16,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,8 +121,8 @@ bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/trial/bubble test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' . -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
-explore-selftest: ## explorer and bubble on engines with planted bugs: each must be found
-	@$(GO) -C internal/trial test -count 1 -timeout 0 -v -run '^TestPlanted$$' ./explore ./bubble -args -planted
+selftest: prepare ## engines with planted bugs: explorer, bubble, chaos or a test must find each; an hour and a half
+	@$(GO) -C internal/trial test -count 1 -timeout 0 -v -run '^TestPlanted$$' ./planted ./chaos ./bubble ./explore -args -planted
 
 mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
 	@$(GO) -C internal/trial/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
@@ -160,12 +160,9 @@ bench-servers: ## servers side by side, with and without io-threads: table and J
 micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
-chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n repeats a run, JSON=file keeps its result
+chaos: prepare ## many processes under kills, stops and loss of data, for FOR (10m) in all; SEED=n repeats a run, JSON=file keeps its result
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
-
-chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
 
 soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \

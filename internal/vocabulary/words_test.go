@@ -80,7 +80,6 @@ type exception struct {
 
 var exceptions = []exception{
 	{"bench", "growth", "BenchmarkGrowth measures how a cost grows; its results are recorded under that name"},
-	{"docs/RELIABILITY.md", "weather", "the name of a phase, under which figures are recorded"},
 	{"futures", "owed", "a wake-up that a waiter must consume"},
 	{"internal/trial/chaos", "growth", "the memory that a client may gain in an outage"},
 	{"internal/redismodel", "letter", "a letter of a pattern or a format"},
