@@ -26,7 +26,6 @@ var phases = []struct {
 	{"a token that INCR gives", "data loss"},
 	{"a confirmation in vain that is repeated at once", "hot locks"},
 	{"a release that does not look at the owner", "data loss"},
-	{"a deadline that counts from the answer", "server ill"},
 }
 
 // The checkers find mistakes that locks have been made with, and nothing where there is none.
