@@ -16,10 +16,11 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-servers micro interop interop-simple release chaos soak
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "What make test runs, one by one, and what else there is: TESTING.md."
 
 test: ## all that a change must pass, as CI runs it
 	@MAKE='$(MAKE)' .ci/test
@@ -27,7 +28,7 @@ test: ## all that a change must pass, as CI runs it
 prepare:
 	@.ci/prepare
 
-check: prepare static ## what to run all the time: gofmt, vet, staticcheck, unit tests, specifications, documents; half a minute
+check: prepare static ## what to run all the time; half a minute
 	@# Left out: the packages that break servers, some of the worlds and seeds (-short), the SQL of docs/FENCING.md.
 	@echo "== go test -short, without the suites that break things"
 	@$(GO) test -vet=off -short -skip 'TestFencingDocument$$' ./futures ./wheel/... ./dispatcher/... ./scripts ./engine ./internal/vocabulary
@@ -45,11 +46,12 @@ lint: static api ## gofmt, go vet, staticcheck, the public API, govulncheck
 	@echo "== govulncheck"
 	@.ci/vulnerabilities
 
-api: ## the public API against internal/shape/api/api.txt; ACCEPT=1 takes it as it is now
+api: ## the public API against internal/shape; ACCEPT=1 takes it
 	@echo "== the public API"
 	@$(GO) -C internal/shape run ./api $(if $(ACCEPT),-accept)
 
-oldest: ## go vet of what users import, with the oldest Go that its go.mod allows
+# Go vet of what users import, with the oldest Go that its go.mod allows
+oldest:
 	@for module in . $(NESTED); do \
 		version=$$($(GO) -C $$module list -m -f '{{.GoVersion}}') || exit 1; \
 		[ "$$version" = "$$($(GO) list -m -f '{{.GoVersion}}')" ] || continue; \
@@ -62,7 +64,8 @@ RACED := $$($(GO) list ./futures ./wheel/... ./dispatcher/... ./engine/... | gre
 
 # A program under the race detector would sleep for a second when it ends: for threads of C, of which there are none.
 race: export GORACE = atexit_sleep_ms=0
-race: prepare ## the tests of the engine and what it stands on under the race detector; V=1 names each
+# The tests of the engine and what it stands on under the race detector; V=1 names each
+race: prepare
 	@echo "== go test -race, the engine and what it stands on"
 	@# make lint has vetted all.
 	@# The model of Redis is no product, runs under a mutex, and every engine loads 640 KB of scripts into it: the detector would spend a
@@ -70,32 +73,38 @@ race: prepare ## the tests of the engine and what it stands on under the race de
 	@# anything to see in the SQL of docs/FENCING.md, which make plain tries.
 	@$(GO) test -race $(foreach package,github.com/yuin/gopher-lua/... $(addprefix github.com/wheellock/wheellock/internal/,redismodel redisnet),-gcflags=$(package)=-race=false) -vet=off -count 1 -timeout 15m -skip 'TestFencingDocument$$' $(if $(V),-v) $(RACED)
 
-plain: prepare ## without it: all other tests, all worlds of those of which make race runs some, and goroutines stalled at named points
+# Without it: all other tests, all worlds of those of which make race runs some, and goroutines stalled at named points
+plain: prepare
 	@echo "== go test, all but what make race runs whole"
 	@raced=$$(echo $(RACED) | tr ' ' '\n' | grep -v '/engine$$'); $(GO) test -vet=off -count 1 -timeout 15m $(if $(V),-v) \
 		$$($(GO) list ./... | grep -vxF "$$raced")
 	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points, and every fault of every kind"
 	@$(GO) test -tags wheellock_stall -vet=off -count 1 -run 'Stalled|Kinds|LeaseShorterThan|WaitsThrough' -skip OnRealServers $(if $(V),-v) ./dispatcher ./engine/faults
 
-redisson: prepare ## beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
+# Beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
+redisson: prepare
 	@.ci/redisson
 
-polyglot: prepare ## beside redis-py, node-redlock, redislock and redsync, briefly; needs Python, Node, and once PyPI and npm
+# Beside redis-py, node-redlock, redislock and redsync, briefly; needs Python, Node, and once PyPI and npm
+polyglot: prepare
 	@.ci/polyglot
 
-servers: ## tests that decide, on each server that Debian and PyPI have; SERVERS="redis-6.2 valkey-9" for some
+servers: ## tests that decide, on each server, or SERVERS="redis-6.2"
 	@.ci/servers $(SERVERS)
 
 figures: export WHEELLOCK_FIGURES = 1
-figures: prepare ## what the race detector distorts: memory, allocations, times
+# What the race detector distorts: memory, allocations, times
+figures: prepare
 	@echo "== go test -v, for the figures"
 	@$(GO) test -vet=off -count 1 -v -run 'Allocations|TestScale' ./futures ./engine/scale
 
-cross: ## types for other machines
+# Types for other machines
+cross:
 	@# From source, the standard library too: nothing is compiled, which would take a minute of processor time for each.
 	@$(GO) -C internal/shape run ./typecheck ../.. $(CROSS)
 
-short-ints: ## unit tests with 32-bit integers, which Linux on amd64 runs by itself; before a release
+# Unit tests with 32-bit integers, which Linux on amd64 runs by itself; before a release
+short-ints:
 	@# Ints are short there, and 64-bit atomics must be aligned. Nothing for which miniredis would have to put milliseconds into an int.
 	@if [ "$$($(GO) env GOHOSTOS)/$$($(GO) env GOHOSTARCH)" = linux/amd64 ]; then \
 		echo "== GOARCH=386 go test"; \
@@ -104,7 +113,8 @@ short-ints: ## unit tests with 32-bit integers, which Linux on amd64 runs by its
 		$(GO) test -vet=off -run 'Reply|Keys' -skip ForeignKeys ./scripts; \
 	fi
 
-nested: ## the modules inside, two at a time: vet, tests
+# The modules inside, two at a time: vet, tests
+nested:
 	@# TestBubble runs in make bubble, for longer and with stalled goroutines. -count 1: some tests read files of other modules, which a
 	@# cached result does not know of.
 	@# The packages in internal/interop/suites have tests only when those of others join them.
@@ -113,25 +123,25 @@ nested: ## the modules inside, two at a time: vet, tests
 		echo "echo == $$module: go vet, go test && cd $$module && $(GO) vet ./... && $(GO) test -count 1 -vet=off -skip TestBubble $$packages"; \
 	done | .ci/two-at-once
 
-explore: ## every order of events in small worlds, and DEEP (20000) random paths through big ones; SEED=n begins there; more seeds of dispatcher/gate
+explore: ## every order of events in small worlds, DEEP walks; SEED=n
 	@$(GO) test -count 1 ./dispatcher/gate -args -gate.long
 	@$(GO) -C internal/trial/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
 
-bubble: ## whole engines in virtual time, with faults and pauses, for VIRTUAL (1h) in all; SEED=n begins there
+bubble: ## engines in virtual time, for VIRTUAL (1h); SEED=n
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/trial/bubble test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' . -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 
-explore-selftest: ## explorer and bubble on engines with planted bugs: each must be found
-	@$(GO) -C internal/trial test -count 1 -timeout 0 -v -run '^TestPlanted$$' ./explore ./bubble -args -planted
+selftest: prepare ## planted bugs: each must be found; an hour and a half
+	@$(GO) -C internal/trial test -count 1 -timeout 0 -v -run '^TestPlanted$$' ./planted ./chaos ./bubble ./explore -args -planted
 
-mutants: prepare ## mistakes in scripts and gates, one at a time: do tests notice? ONLY=lua|go PACKAGE=x SHARD=1/4 JSON=file AGAIN=1
+mutants: prepare ## small mistakes: found? ONLY=go PACKAGE=x SHARD=1/4 AGAIN=1
 	@$(GO) -C internal/trial/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
 		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
-spec: ## the specification: SAMPLES random paths, what makes it untrue, TRACES paths of the code; SEED=n begins there
-	@.ci/spec $(if $(SAMPLES),-samples $(SAMPLES)) $(if $(TRACES),-traces $(TRACES)) $(if $(SEED),-seed $(SEED))
+spec: ## the specification of a mutex: SAMPLES (400) paths; SEED=n
+	@SAMPLES=$(SAMPLES) SEED=$(SEED) .ci/spec
 
-shape: ## lines of the core, of the laboratory and of the tests, and whether docs/MECHANISMS.md has the core's mechanisms
+shape: ## lines of core, laboratory and tests; docs/MECHANISMS.md
 	@$(GO) -C internal/shape test -count 1 -v .
 
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -142,49 +152,37 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: ## rivals side by side, Redisson where a JDK and Maven are, redis-py where Python is: table, JSON, pictures; 26 minutes, PEERS="--rounds 3 ..." for less
+bench: ## rivals side by side: table, JSON, pictures; 26 minutes
 	@.ci/prepare redis
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; \
 	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \
 	$(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $${python:+--redis-py "../../$$python"} $(PEERS)
 
-bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 17 minutes
-	@$(MAKE) bench PEERS="--out results/fleet --rounds 1 --for 4s --work 'fleet-*' $(PEERS)"
-
-bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes
+# Servers side by side, with and without io-threads: table and JSON; 10 minutes
+bench-servers:
 	@set -e; for command in redis-7.0 redis-8.0 redis-8.2 valkey-8.1 valkey-9 'redis-8.0 --io-threads 2' 'valkey-8.1 --io-threads 2' 'valkey-9 --io-threads 2'; do \
 		folder=$$(.ci/server $${command%% *}); set -- "$$@" --redis-server "$$folder/redis-server$${command#$${command%% *}}"; \
 	done; $(GO) -C bench/peers run . --out results/servers --rounds 5 --for 1s --work distinct-1,distinct-64,distinct-1024,hot16-1024,handover \
 		--only 'wheellock,ceiling,ceiling x128' "$$@" $(PEERS)
 
-micro: ## benchmarks of ours that match BENCH, COUNT times (1); ten through benchstat before a claim
+micro: ## our benchmarks that match BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
-chaos: prepare ## many processes under every fault, for FOR (10m) in all; SEED=n repeats a run, JSON=file keeps its result
+chaos: prepare ## processes under kills and stops, for FOR (10m); SEED=n
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
-chaos-selftest: prepare ## the harness on engines with planted bugs: each must be caught
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestPlanted$$' . -args -planted
-
-chaos-rivals: prepare ## other lock libraries and ours under the same faults, about three minutes; JSON=file, MARKDOWN=file
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestRivals$$' ./rivals -args -at-length \
-		$(if $(JSON),-json $(abspath $(JSON))) $(if $(MARKDOWN),-markdown $(abspath $(MARKDOWN)))
-
-rivals-suites: prepare ## tests of other lock libraries and of frameworks on the engine; V=1 names each, and why some are left out
-	@$(GO) -C internal/interop/suites test -count 1 -parallel 6 -timeout 15m $(if $(V),-v) . -args -at-length
-
-soak: prepare ## mixed work for FOR (10m), during which nothing may grow; SEED=n repeats its calls, JSON=file keeps its result
+soak: prepare ## mixed work for FOR (10m), nothing may grow; SEED=n
 	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
 		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
 
-release: ## is the last commit ready to be VERSION (v0.1.0)? Says what is missing, or prints the commands that tag it
+release: ## is the last commit ready to be VERSION?
 	@.ci/release $(VERSION)
 
-interop: ## beside a real Redisson at length; VERSIONS="3.27.2 4.7.0" compares docs/JAVA.md with what these share
+interop: ## beside Redisson at length; VERSIONS="3.27.2 4.7.0"
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \
 		.ci/redisson -v -count 1 -timeout 60m $(if $(VERSIONS),-run '^TestVersions$$')
 
-interop-simple: prepare ## beside redis-py, node-redlock, redislock and redsync at length, with versions and what each gets; 6 minutes
+interop-simple: prepare ## beside redis-py, redsync, redislock, node-redlock
 	@CI=1 .ci/polyglot -v -count 1 -skip '^TestPollers' -args -at-length
 	@CI=1 .ci/polyglot -v -count 1 -run '^TestPollers' -parallel 1 -args -at-length

@@ -61,8 +61,7 @@ func (p *process) ask(name string, want wants) *caller {
 	return c
 }
 
-func (p *process) lock() *caller    { return p.ask(stock, wants{}) }
-func (p *process) tryLock() *caller { return p.ask(stock, wants{try: true}) }
+func (p *process) lock() *caller { return p.ask(stock, wants{}) }
 
 func (c *caller) String() string { return fmt.Sprintf("%s%d", c.from.uuid, c.n) }
 
@@ -114,28 +113,6 @@ func (c *caller) handed() bool {
 	})
 }
 
-// leave is the caller going away; the machine hears of it later, by abandon.
-func (c *caller) leave() {
-	if !c.answered {
-		c.gone = true
-		c.from.world.note("%v goes away", c)
-	}
-}
-
-func (c *caller) abandon() {
-	p := c.from
-	if c.waiter.Entry == nil {
-		return
-	}
-	c.waiter.Timer.Remove()
-	p.step(c.waiter.Entry, func(m Machine, now Time, fx *Effects) { m.EndWait(now, c.waiter, GaveUp, fx) }, "abandons %v", c)
-}
-
-func (c *caller) cancel() {
-	c.leave()
-	c.abandon()
-}
-
 // holds is what the user of the hold sees: a comparison of clocks.
 func (c *caller) holds() bool {
 	return c.answered && c.out.Why == Granted && !c.unlocked && !c.over && c.from.now() < c.hold.Deadline()
@@ -164,12 +141,6 @@ func (c *caller) unlockHeard() {
 		m.Unlock(now, &c.hold, c.released, fx)
 		c.counted = false
 	}, "hears that %v unlocks", c)
-}
-
-func (c *caller) extend(lease time.Duration) *ack {
-	a := &ack{world: c.from.world}
-	c.from.step(c.hold.Entry, func(m Machine, now Time, fx *Effects) { m.Extend(now, &c.hold, lease, a, fx) }, "%v extends by %v", c, lease)
-	return a
 }
 
 // ack is the caller of an Unlock, Extend or ForceUnlock.

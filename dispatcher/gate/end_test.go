@@ -27,8 +27,3 @@ func TestEndAnswersForceUnlock(t *testing.T) {
 		}
 	}
 }
-
-// answers notes what a caller is told.
-type answers struct{ out []Outcome }
-
-func (a *answers) Settle(out Outcome) bool { a.out = append(a.out, out); return true }

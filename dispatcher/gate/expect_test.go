@@ -42,18 +42,6 @@ func (p *process) expect(op Op) *inFlightCommand {
 	return p.outbox[0]
 }
 
-// await lets time go by until there is a command in flight, which must be this.
-func (p *process) await(op Op) *inFlightCommand {
-	for len(p.outbox) == 0 {
-		at, _, _ := p.world.nextAlarm()
-		if at == Never {
-			break
-		}
-		p.world.after(max(at-p.world.now, 0))
-	}
-	return p.expect(op)
-}
-
 func (p *process) inFlight() []string {
 	var ops []string
 	for _, c := range p.outbox {
@@ -73,14 +61,6 @@ func (c *caller) wantAnswer(why Why) {
 
 func (c *caller) wantWaiting() {
 	c.from.world.want(!c.answered, "%v waits; it was told %+v", c, c.out)
-}
-
-func (c *caller) wantEnd(why Why) {
-	c.from.world.want(c.over && c.why == why, "the hold of %v ends: %s; it ended %v: %s", c, whyNames[why], c.over, whyNames[c.why])
-}
-
-func (a *ack) want(why Why) {
-	a.world.want(len(a.heard) == 1 && a.heard[0].Why == why, "one acknowledgement, %s; heard %+v", whyNames[why], a.heard)
 }
 
 // calmTime is how long a world may take to come to rest once nothing goes wrong any more: a lease that nobody

@@ -178,3 +178,8 @@ func TestChangesOfAKeyLeadToAQuestionEachRoundTrip(t *testing.T) {
 		})
 	}
 }
+
+// answers notes what a caller is told.
+type answers struct{ out []Outcome }
+
+func (a *answers) Settle(out Outcome) bool { a.out = append(a.out, out); return true }

@@ -1,7 +1,5 @@
 package gate
 
-import "github.com/wheellock/wheellock/scripts"
-
 // inFlightCommand is a command on its way. What becomes of it is for the test, or the seed, to say.
 type inFlightCommand struct {
 	Command
@@ -32,36 +30,6 @@ func (c *inFlightCommand) answer() {
 	if !c.ran {
 		c.run()
 	}
-	c.settle(Answered, "")
-}
-
-// alone is the answer coming in, and the word that too few replicas have what the command did.
-func (c *inFlightCommand) alone() {
-	if !c.ran {
-		c.run()
-	}
-	c.Command.Unreplicated()
-	c.settle(c.Result, "")
-}
-
-// lose is the connection breaking under it.
-func (c *inFlightCommand) lose() {
-	c.send()
-	c.from.cfg.Epoch++
-	c.settle(Unknown, "")
-}
-
-func (c *inFlightCommand) notSent() { c.Sent = c.from.now(); c.settle(NotSent, "") }
-func (c *inFlightCommand) again() {
-	c.send()
-	c.settle(Again, "LOADING Redis is loading the dataset in memory")
-}
-func (c *inFlightCommand) denied() { c.send(); c.settle(Denied, "NOPERM this user has no permissions") }
-
-// fail is the script answering that it could do nothing.
-func (c *inFlightCommand) fail(f scripts.Fault) {
-	c.send()
-	c.Reply, c.ran = faultReply(f), true
 	c.settle(Answered, "")
 }
 

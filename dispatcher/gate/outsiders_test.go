@@ -125,3 +125,47 @@ func TestOthersListen(t *testing.T) {
 		a.expect(Acquire)
 	})
 }
+
+// heldBy is a process with a hold, just granted, and so many waiters.
+func heldBy(w *world, waiters int) (a *process, holder *caller, waiting []*caller) {
+	a = w.newProcess("A")
+	holder = a.lock()
+	for range waiters {
+		waiting = append(waiting, a.lock())
+	}
+	a.expect(Acquire).answer()
+	holder.wantAnswer(Granted)
+	return a, holder, waiting
+}
+
+// age has a tenure confirmed so late that it has to ask before it is handed on.
+func (a *process) age() { a.world.after(a.cfg.HandoffTime) }
+
+// refused is a process with one caller whose first question was refused: somebody else holds the name for a
+// minute. It has asked to listen.
+func refused(w *world) (*process, *caller) {
+	w.redis.take(stock, "java:1", time.Minute)
+	a := w.newProcess("A")
+	c := a.lock()
+	a.expect(Acquire).answer()
+	c.wantWaiting()
+	return a, c
+}
+
+// listeningTo is the same, once it stands in line, listens to the channel of an owner outside, and has asked again.
+func listeningTo(w *world) (*process, *caller) {
+	a, c := refused(w)
+	for range 2 {
+		a.subscribe()
+		a.expect(Acquire).answer()
+	}
+	a.silent()
+	return a, c
+}
+
+// settleAll answers what is in flight until nothing is.
+func (p *process) settleAll() {
+	for len(p.outbox) > 0 {
+		p.outbox[0].answer()
+	}
+}

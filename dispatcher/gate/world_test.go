@@ -46,11 +46,6 @@ func playWorld(t *testing.T, name string, play func(w *world)) {
 	})
 }
 
-// playAlone is playWorld with one process.
-func playAlone(t *testing.T, name string, play func(w *world, a *process)) {
-	playWorld(t, name, func(w *world) { play(w, w.newProcess("A")) })
-}
-
 func bareWorld() *world {
 	w := &world{now: time.Second, tokens: make(map[int64]bool)}
 	w.redis = newRedis(&w.now)

@@ -13,8 +13,6 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
-	"github.com/wheellock/wheellock/internal/virtual"
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // contest is callers who compete for a few names and check that they have them alone.
@@ -76,43 +74,4 @@ func (c *contest) enter(n int) {
 	if in := c.inside[n].Add(1); in != 1 {
 		c.t.Errorf("%d callers hold name %d", in, n)
 	}
-}
-
-// A lost answer to a renewal is no loss: the renewal is asked for again until the deadline. Each answer that
-// is lost breaks the link, and each link that comes back has every hold verified, by a renewal: so answers are
-// lost one after the other, in runs that are shorter than the lease.
-func TestFaultSwallowedRenewalLosesNothing(t *testing.T) {
-	t.Parallel()
-	virtual.Test(t, func(w *virtual.World) {
-		e, l := w.Connect()
-		var holds []*engine.Hold
-		for i := range 40 {
-			holds = append(holds, testkit.MustLock(w.T, e.Mutex(fmt.Sprintf("renewed:%d", i))))
-		}
-		const run = 80 // takes about a third of the lease
-		renews := virtual.Runs(scripts.Renew)
-		for range testkit.Times(t, 250, 2) {
-			before := holds[0].Deadline()
-			l.Down.Swallow(run, renews)
-			for began := time.Now(); l.Down.Swallows() > 0; time.Sleep(10 * time.Millisecond) {
-				if time.Since(began) > 25*time.Second {
-					w.T.Fatalf("%d answers are still to be lost", l.Down.Swallows())
-				}
-			}
-			time.Sleep(10 * time.Second)
-			if !holds[0].Deadline().After(before) {
-				w.T.Error("not renewed")
-			}
-		}
-		for _, h := range holds {
-			if err := h.Err(); err != nil {
-				w.T.Fatalf("%s: %v", h.Name(), err)
-			}
-			if got, want := w.Owners(h.Name()), []string{h.TenureID(), "1"}; !slices.Equal(got, want) {
-				w.T.Errorf("in Redis stands %q, want %q", got, want)
-			}
-			testkit.MustUnlock(w.T, h)
-		}
-		w.Quiet(e, 0)
-	})
 }

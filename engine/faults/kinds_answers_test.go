@@ -3,7 +3,6 @@ package faults_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/wheellock/wheellock/internal/judge"
 	"github.com/wheellock/wheellock/internal/redisnet"
 	"github.com/wheellock/wheellock/internal/testkit"
-	"github.com/wheellock/wheellock/internal/virtual"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -130,11 +128,6 @@ func (w *whoLost) oneIn(n int, c *chance, way *redisnet.Direction) {
 	})
 }
 
-// all reports whether an answer of each of these was lost.
-func (w *whoLost) all(of []scripts.Script) bool {
-	return !slices.ContainsFunc(of, func(s scripts.Script) bool { return w.times[testkit.Digest(s)] == 0 })
-}
-
 // require checks that answers of each of these scripts got lost.
 func (w *whoLost) require(t *testing.T, of ...scripts.Script) {
 	t.Helper()
@@ -174,43 +167,4 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	if int(ran.Load()) == seeds*(len(kindsOfAll)-1) { // not if -run asked for some kinds only
 		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
 	}
-}
-
-// A latch counts each call once, whatever answer is lost: it is opened by the last of those who count down, and nobody
-// passes before that.
-func TestFaultKindsLatchIsNotPassedEarly(t *testing.T) {
-	t.Parallel()
-	virtual.Test(t, func(w *virtual.World) {
-		e, l := w.Connect()
-		other, _ := w.Connect()
-		n := 0
-		l.Down.Swallow(-1, func(args []string) bool { n++; return strings.EqualFold(args[0], "EVALSHA") && n%3 == 0 })
-		for i := range testkit.Times(t, 5_000, 10) {
-			latch := e.CountDownLatch(fmt.Sprintf("start:%d", i))
-			if set, err := latch.TrySetCount(testkit.Soon(w.T), 3); !set || err != nil {
-				w.T.Fatalf("TrySetCount = %t, %v", set, err)
-			}
-			var opened atomic.Bool
-			var passed sync.WaitGroup
-			for _, waiter := range []*engine.Engine{e, other} {
-				passed.Go(func() {
-					if err := waiter.CountDownLatch(latch.Name()).Wait(testkit.Soon(w.T)); err != nil {
-						w.T.Errorf("Wait: %v", err)
-					} else if !opened.Load() {
-						w.T.Error("passed before it was opened")
-					}
-				})
-			}
-			for n := range 3 {
-				opened.Store(n == 2)
-				check(w.T, "CountDown", latch.CountDown(testkit.Soon(w.T)))
-			}
-			if passed.Wait(); w.T.Failed() {
-				return
-			}
-		}
-		if n := e.Stats().Uncertain; n == 0 {
-			w.T.Error("no answer was lost")
-		}
-	})
 }

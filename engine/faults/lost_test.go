@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/dispatcher"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
@@ -50,32 +49,6 @@ func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redis
 		t.Errorf("unlock of a lost hold: %v", err)
 	}
 	return time.Since(gone)
-}
-
-// With a lease of 15 s the next renewal comes within five, and tells what a server does not tell of itself.
-func TestFaultLostKeyIsToldByTheNextRenewal(t *testing.T) {
-	t.Parallel()
-	for _, removal := range [][]string{{"DEL", "watched"}, {"PEXPIRE", "watched", "-1"}, {"SET", "watched", "something else"}, {"HDEL", "watched"}} {
-		virtual.Seeds(t, 20, func(w *virtual.World, random *rand.Rand) {
-			e, _ := w.Connect(testkit.Lease(15 * time.Second))
-			h := testkit.MustLock(w.T, e.Mutex("watched"))
-			time.Sleep(time.Duration(random.Int64N(int64(time.Minute))))
-			if removal[0] == "HDEL" {
-				w.Server.Do("HDEL", "watched", h.TenureID())
-			} else {
-				w.Server.Do(removal...)
-			}
-			gone := time.Now()
-			if err := testkit.MustEnd(w.T, h); !errors.Is(err, engine.ErrLost) || time.Since(gone) > 5*time.Second+2*dispatcher.Tick {
-				w.T.Errorf("after %q the hold ended with %v, after %v", removal, err, time.Since(gone))
-			}
-			if err := h.Unlock(testkit.Soon(w.T)); !errors.Is(err, engine.ErrLost) {
-				w.T.Errorf("unlock of a lost hold: %v", err)
-			}
-			w.Server.Do("DEL", "watched")
-			w.Quiet(e, 0)
-		})
-	}
 }
 
 // With a lease of 30 s no renewal comes within ten: it is Redis who tells.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,23 +60,6 @@ func wakeUps(w *virtual.World, e *engine.Engine, rounds int) (median, worst time
 // pollTime is the longest wait for what nobody is told of: the poll cap, less than half of it more by chance, and the answer.
 const pollTime = 2*time.Second + 100*time.Millisecond
 
-// A message that is lost with its connection costs at most the poll cap.
-func TestFaultSubscriberKilledEvery200ms(t *testing.T) {
-	t.Parallel()
-	virtual.Test(t, func(w *virtual.World) {
-		e, _ := w.Connect()
-		kills := 0
-		stop := testkit.Every(w.T, 200*time.Millisecond, func() { kills += w.Server.KillListeners() })
-		median, worst := wakeUps(w, e, testkit.Times(t, 2000, 40))
-		stop()
-		w.T.Logf("%d subscribers killed", kills)
-		if kills < 20 || worst > pollTime || median > 500*time.Millisecond {
-			w.T.Errorf("%d subscribers were killed; waiters waited %v in the middle and %v at worst, with a poll cap of 2s", kills, median, worst)
-		}
-		w.Quiet(e, 0)
-	})
-}
-
 // A message that is lost on the way costs at most the poll cap.
 func TestFaultMessagesLost(t *testing.T) {
 	t.Parallel()
@@ -101,57 +83,6 @@ func TestFaultMessagesLost(t *testing.T) {
 			})
 		})
 	}
-}
-
-// With a poll cap of an hour and owners whose leases end in an hour, only a message can wake a waiter.
-func TestFaultOnlyMessagesWake(t *testing.T) {
-	t.Parallel()
-	t.Run("who waits for another program", func(t *testing.T) {
-		t.Parallel()
-		virtual.Test(t, func(w *virtual.World) {
-			e, _ := w.Connect(testkit.OnlyMessages)
-			if _, worst := wakeUps(w, e, testkit.Times(t, 2000, 12)); worst > 5*time.Millisecond { // a message, and two questions
-				w.T.Errorf("a waiter was woken only after %v", worst)
-			}
-			w.Quiet(e, 0)
-		})
-	})
-	t.Run("among engines that pass names on", func(t *testing.T) { // their own messages and others' come mixed
-		t.Parallel()
-		virtual.Test(t, func(w *virtual.World) {
-			var engines []*engine.Engine
-			for range 3 {
-				e, _ := w.Connect(testkit.OnlyMessages)
-				engines = append(engines, e)
-			}
-			until := time.Now().Add(testkit.Lasting(t, time.Minute, 400*time.Millisecond))
-			var wg sync.WaitGroup
-			var grants, worst atomic.Int64
-			for i := range 24 {
-				wg.Go(func() {
-					m := engines[i%3].Mutex(fmt.Sprintf("mixed:%d", i%4))
-					for time.Now().Before(until) && !w.T.Failed() {
-						asked := time.Now()
-						h := testkit.MustLock(w.T, m)
-						grants.Add(1)
-						for waited := int64(time.Since(asked)); waited > worst.Load(); {
-							worst.Store(waited)
-						}
-						time.Sleep(rand.N(time.Millisecond))
-						testkit.MustUnlock(w.T, h)
-						if rand.IntN(4) == 0 {
-							time.Sleep(rand.N(5 * time.Millisecond))
-						}
-					}
-				})
-			}
-			wg.Wait()
-			w.T.Logf("%d grants, the longest wait %v", grants.Load(), time.Duration(worst.Load()))
-			if worst := time.Duration(worst.Load()); worst > time.Second {
-				w.T.Errorf("somebody waited %v", worst)
-			}
-		})
-	})
 }
 
 // Invariant: what messages make an engine do is bounded for each name, however many are published.

@@ -2,9 +2,7 @@ package faults_test
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,27 +55,4 @@ func TestFaultOutageUnderHotLockIsQuiet(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An outage of a server is told with its address and the reason, in the log and to a caller whose wait ends.
-func TestFaultOutageIsToldWithItsReason(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	var log lockedBuffer
-	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	said := func(level, message, rest string) {
-		t.Helper()
-		line := "level=" + level + ` msg="wheellock: ` + message + `" addr=` + server.Addr() + " " + rest
-		redistest.Await(t, line, func() bool { return strings.Contains(log.String(), line) })
-	}
-	refused := "dial tcp " + server.Addr() + ": connect: connection refused"
-	server.Kill()
-	said("WARN", "connection to Redis broke", "error=")
-	said("WARN", "Redis cannot be reached", `error="`+refused+`" for=`)
-	_, err := e.Mutex("stock:7").Lock(t.Context(), engine.WithWait(100*time.Millisecond))
-	if want := `wheellock: lock "stock:7": wait timed out after 100ms: Redis cannot be reached: ` + refused; err == nil || err.Error() != want {
-		t.Errorf("Lock: %v, want %s", err, want)
-	}
-	server.Restart()
-	said("INFO", "Redis can be reached again", "after=")
 }

@@ -162,59 +162,6 @@ func TestFaultReplicasMissing(t *testing.T) {
 	}
 }
 
-// All replicas that are connected, which changes: with none the master's answer is enough; one that has come, and stands still, is
-// waited for; one that has left is not.
-// invariant: replicas-acknowledge
-func TestFaultAllReplicas(t *testing.T) {
-	t.Parallel()
-	master := redistest.Start(t)
-	e := testkit.Connect(t, master.Addr(), testkit.Replicas(engine.AllReplicas), testkit.Lease(3*time.Second))
-	h := testkit.MustLock(t, e.Mutex("held"))
-	first, second := redistest.StartReplica(t, master), redistest.StartReplica(t, master)
-	mustRenew(t, h)
-	testkit.MustUnlock(t, h)
-	second.Freeze()
-	if err := answered(func() error { return testkit.ResultOf(e.Mutex("stalled").TryLock(testkit.Soon(t))) }); !errors.Is(err, engine.ErrNotReplicated) {
-		t.Errorf("while one of two stands still: %v, want ErrNotReplicated", err)
-	}
-	second.Kill()
-	order := testkit.MustLock(t, e.Mutex("order"))
-	if !slices.Equal(testkit.Owners(first, "order"), []string{order.TenureID(), "1"}) {
-		t.Error("the replica that has stayed does not have the lock")
-	}
-	first.Kill()
-	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("alone")))
-	testkit.MustUnlock(t, order)
-	testkit.CheckQuiet(t, master, e, 0)
-}
-
-// What is renewed, extended and handed on with enough replicas is as without them.
-func TestFaultReplicasEnough(t *testing.T) {
-	t.Parallel()
-	master := redistest.Start(t)
-	redistest.StartReplica(t, master)
-	e := testkit.Connect(t, master.Addr(), testkit.Replicas(1), testkit.Lease(3*time.Second), func(o *engine.Options) { o.WatchLoss = true })
-	watched, fixed := testkit.MustLock(t, e.Mutex("watched")), testkit.MustLock(t, e.Mutex("fixed"), engine.WithLease(10*time.Second))
-	before := fixed.Deadline()
-	if err := fixed.Extend(testkit.Soon(t), time.Minute); err != nil || !fixed.Deadline().After(before.Add(30*time.Second)) {
-		t.Errorf("extend: %v, deadline moved by %v", err, fixed.Deadline().Sub(before))
-	}
-	mustRenew(t, watched)
-	lost := testkit.MustLock(t, e.Mutex("lost"), engine.WithLease(time.Minute))
-	if took := loses(t, master, lost, removals[0].remove); took > 20*time.Second {
-		t.Errorf("a loss was told only after %v", took)
-	}
-	c := newContest(t, master, e, 4, true)
-	until := time.Now().Add(300 * time.Millisecond)
-	c.run(16, func() bool { return time.Now().After(until) })
-	if c.grants.Load() == 0 {
-		t.Error("nothing was granted")
-	}
-	testkit.MustUnlock(t, watched)
-	testkit.MustUnlock(t, fixed)
-	testkit.CheckQuiet(t, master, e, 0)
-}
-
 // A replica that stands still has nothing: holds that need it end at their deadlines, which no renewal moves, and
 // those who wait get their locks when it goes on.
 func TestFaultReplicaStalled(t *testing.T) {

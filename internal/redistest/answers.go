@@ -92,13 +92,11 @@ func (a *answers) pass(p []byte) (out []byte, cut bool) {
 	if a.opaque || a.requests.isLost() {
 		return p, false
 	}
-	start := -1 // of the present frame in out; under 0: in what was passed before
 	for len(p) > 0 {
 		if !a.frames.open {
 			if a.begin(p[0]) {
 				return out, true
 			}
-			start = len(out)
 		}
 		n, complete, err := a.frames.feed(p)
 		out = a.route(out, p[:n], complete)
@@ -111,9 +109,6 @@ func (a *answers) pass(p []byte) (out []byte, cut bool) {
 		}
 		if complete {
 			a.end()
-			if !a.push && start >= 0 {
-				out = a.proxy.inject(out, start, a.requests.isIdle())
-			}
 		}
 	}
 	return out, false

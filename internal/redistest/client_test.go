@@ -3,7 +3,6 @@ package redistest
 import (
 	"bufio"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"syscall"
 	"testing"
@@ -63,13 +62,4 @@ func (c *client) wantReset() {
 	if reply := resp.Read(c.reader); !errors.Is(reply.Lost(), syscall.ECONNRESET) {
 		c.t.Fatalf("read %v; want a reset", reply)
 	}
-}
-
-// randomText has every byte, line ends among them.
-func randomText(length int) string {
-	text := make([]byte, length)
-	for i := range text {
-		text[i] = byte(rand.IntN(256))
-	}
-	return string(text)
 }

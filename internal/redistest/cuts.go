@@ -22,36 +22,8 @@ func (p *Proxy) cutLocked() int {
 	return len(links)
 }
 
-// CutHoled resets the connections that lost something to Drop, as the servers' and clients' keep-alive would some
-// time, and returns how many there were.
-func (p *Proxy) CutHoled() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, l := range slices.Collect(maps.Keys(p.links)) { // resetLocked takes them out of the map
-		if l.toServer.holed || l.toClient.holed {
-			p.stats.Cut++
-			l.resetLocked()
-			n++
-		}
-	}
-	return n
-}
-
-// CutAfter lets each connection accepted from now on carry exactly n bytes in the direction, counted from
-// its first, and then resets both sides. On Linux the receiver can still read what it got. Under 0 ends it.
-func (p *Proxy) CutAfter(dir Direction, n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.cutAfter {
-		if dir&(1<<i) != 0 {
-			p.cutAfter[i] = n
-		}
-	}
-}
-
 // CutWithin lets each connection that is open now carry up to most bytes more in the direction, drawn for each by
-// chance, and then resets both sides, as CutAfter does. A connection that is to be cut already keeps its last byte.
+// chance, and then resets both sides. On Linux the receiver can still read what it got. A connection that is to be cut already keeps its last byte.
 // 0 spares those that have not come to theirs.
 func (p *Proxy) CutWithin(dir Direction, most int64) {
 	p.mu.Lock()
@@ -73,23 +45,6 @@ func lastByte(most int64) int64 {
 		return -1
 	}
 	return 1 + rand.Int64N(most)
-}
-
-// HalfClose ends one direction of every connection in an orderly way: its receiver sees the end of the
-// stream after what was sent before, while the other direction goes on. What is sent after it is lost.
-// Redis hangs up when its side is half-closed.
-func (p *Proxy) HalfClose(dir Direction) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for l := range p.links {
-		for i, one := range []*stream{l.toServer, l.toClient} {
-			if dir&(1<<i) != 0 && !one.shut {
-				one.shut = true
-				one.queue = append(one.queue, chunk{end: orderly})
-				poke(one.wake)
-			}
-		}
-	}
 }
 
 // RefuseNew resets new connections as soon as they are accepted: the nearest a proxy comes to a closed

@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 // onOpenLink starts a server, a proxy before it, and a connection that has been used.
@@ -52,34 +50,6 @@ func TestLatency(t *testing.T) {
 	p.Latency(Both, 0, 0)
 	c.send("PING")
 	c.wantSilence() // later bytes do not overtake
-}
-
-func TestBandwidth(t *testing.T) {
-	t.Parallel()
-	_, p, c := onOpenLink(t)
-	p.Bandwidth(ClientToServer, 100_000)
-	start := time.Now()
-	c.ask("SET", "k", randomText(20_000))
-	if took := time.Since(start); took < 150*time.Millisecond {
-		t.Errorf("20 kB at 100 kB/s took %v, want nearly 200ms", took)
-	}
-	p.Bandwidth(ClientToServer, 0)
-	c.ask("SET", "k", randomText(1<<20)) // would take 10 s
-	if f := (&fault{bandwidth: 7}); f.piece() != 1 || f.takes(7) != time.Second {
-		t.Errorf("at 7 B/s pieces of %d, 7 bytes take %v; want 1 and 1s", f.piece(), f.takes(7))
-	}
-}
-
-func TestSlowClose(t *testing.T) {
-	t.Parallel()
-	s, p, c := onOpenLink(t)
-	p.SlowClose(ClientToServer, time.Hour)
-	c.send("SET", "k", "v")
-	_ = c.conn.Close()
-	Await(t, "the last bytes", func() bool { return s.Do("GET", "k").Text == "v" })
-	if got := s.ClientCount("normal"); got != 1 {
-		t.Errorf("the server sees %d clients, want one that has not left yet", got)
-	}
 }
 
 func TestBlackHole(t *testing.T) {
@@ -146,86 +116,5 @@ func TestBlackHole(t *testing.T) {
 		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer > 0 })
 		p.BlackHole(Both, false)
 		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
-	})
-}
-
-func TestDrop(t *testing.T) {
-	t.Parallel()
-	s, p, c := onOpenLink(t)
-	idle := dial(t, p)
-	idle.ask("PING")
-	request := resp.AppendCommand(nil, "INCR", "n")
-	size := int64(len(request))
-	p.Drop(ClientToServer, true)
-	c.write(request)
-	Await(t, "the bytes lost", func() bool { return p.Stats().Dropped == size })
-	p.Drop(ClientToServer, false)
-	c.write(request)
-	Await(t, "the later bytes lost too", func() bool { return p.Stats().Dropped == 2*size })
-	c.wantSilence()
-	_ = c.conn.Close()
-	if got := idle.ask("INCR", "n").Int; got != 1 {
-		t.Errorf("on a connection that lost nothing: %d, want 1", got)
-	}
-	if got := s.ClientCount("normal"); got != 2 {
-		t.Errorf("the server sees %d clients, want 2: the end was lost as well", got)
-	}
-	if got := p.Cut(); got != 2 {
-		t.Errorf("%d connections to cut, want 2", got)
-	}
-}
-
-func TestHoldRequests(t *testing.T) {
-	t.Parallel()
-	t.Run("delivers after the client has reset its connection and cleaned up", func(t *testing.T) {
-		s, p, c := onOpenLink(t)
-		p.HoldRequests(UntilReleased)
-		c.send("SET", "orphan", "1")
-		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer > 0 })
-		p.HoldRequests(0)
-		reset(c.conn)
-		cleanup := dial(t, p)
-		if got := cleanup.ask("DEL", "orphan").Int; got != 0 {
-			t.Fatalf("the clean-up found %d keys, want 0: it comes first", got)
-		}
-		Await(t, "the reset seen", func() bool { return p.Stats().Left == 1 })
-		p.Release()
-		Await(t, "the orphan", func() bool { return len(s.Keys()) == 1 })
-		Await(t, "the end of the old link", func() bool { return p.Stats().Open == 1 })
-		size := int64(len(resp.AppendCommand(nil, "SET", "orphan", "1")))
-		if got := p.Stats(); got.LateRequests != 1 || got.LateBytes != size || got.WaitingToServer != 0 {
-			t.Errorf("%+v, want 1 late request of %d bytes", got, size)
-		}
-	})
-	t.Run("survives a black hole that loses the rest", func(t *testing.T) {
-		s, p, c := onOpenLink(t)
-		p.HoldRequests(UntilReleased)
-		c.send("SET", "held", "1")
-		held := int64(len(resp.AppendCommand(nil, "SET", "held", "1")))
-		Await(t, "the request inside", func() bool { return p.Stats().WaitingToServer == held })
-		p.HoldRequests(0)
-		p.BlackHole(Both, true)
-		c.send("SET", "lost", "1")
-		Await(t, "both inside", func() bool { return p.Stats().WaitingToServer == 2*held })
-		reset(c.conn)
-		Await(t, "one lost", func() bool { return p.Stats().WaitingToServer == held })
-		p.Release()
-		p.BlackHole(Both, false)
-		Await(t, "the end of the link", func() bool { return p.Stats().Open == 0 })
-		if keys := s.Keys(); len(keys) != 1 || keys[0] != "held" {
-			t.Errorf("keys %q, want only the one held", keys)
-		}
-	})
-	t.Run("lets go by itself after its time", func(t *testing.T) {
-		_, p, c := onOpenLink(t)
-		p.HoldRequests(50 * time.Millisecond)
-		start := time.Now()
-		c.ask("PING")
-		if took := time.Since(start); took < 50*time.Millisecond {
-			t.Errorf("took %v, want at least 50ms", took)
-		}
-		if got := p.Stats().LateRequests; got != 0 {
-			t.Errorf("%d late requests of a client that waited, want 0", got)
-		}
 	})
 }

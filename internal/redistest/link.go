@@ -24,8 +24,8 @@ type link struct {
 // newLink is called with Proxy.mu held.
 func newLink(p *Proxy, client *net.TCPConn) *link {
 	l := &link{proxy: p, client: client, down: make(chan struct{})}
-	l.toServer = newStream(l, clientToServer, p.cutAfter[clientToServer])
-	l.toClient = newStream(l, serverToClient, p.cutAfter[serverToClient])
+	l.toServer = newStream(l, clientToServer)
+	l.toClient = newStream(l, serverToClient)
 	return l
 }
 

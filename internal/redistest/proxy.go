@@ -22,11 +22,9 @@ type Proxy struct {
 	mu        sync.Mutex // guards the rest; held for a moment, never while blocking
 	links     map[*link]bool
 	faults    [2]fault // by stream
-	cutAfter  [2]int64 // bytes a new link may carry, by stream; under 0: no limit
 	refuse    bool
 	lostShare float64     // of published messages
 	swallow   *swallowing // nil: nothing
-	injected  injection
 	closed    bool
 	stats     Stats
 }
@@ -36,21 +34,16 @@ type Stats struct {
 	Accepted int64 // connections taken from clients
 	Refused  int64 // reset at once, by RefuseNew or because the server could not be reached
 	Open     int   // connections that exist now
-	Left     int   // those of them whose client is seen to have ended or reset its side
-	Cut      int64 // connections ended by Cut or CutAfter
+	Cut      int64 // connections ended by Cut or CutWithin
 
 	ToServer int64 // bytes delivered
 	ToClient int64 // bytes delivered
-	Dropped  int64 // bytes taken by Drop
 
-	WaitingToServer int64 // bytes inside the proxy now: on their way, delayed or held
+	WaitingToServer int64 // bytes inside the proxy now: on their way, delayed or in a black hole
 	WaitingToClient int64
 
 	Swallowed    int64 // answers lost by SwallowReply
-	Injected     int64 // times InjectIdle or Inject put bytes into a stream
 	LostMessages int64 // messages lost by LoseMessages
-	LateBytes    int64 // bytes delivered to the server after their client had left
-	LateRequests int64 // requests whose last byte was such
 	Opaque       int64 // directions given up as not RESP; SwallowReply and LoseMessages pass them over
 }
 
@@ -67,7 +60,6 @@ func NewProxy(tb testing.TB, target string) *Proxy {
 		listener: listener,
 		closing:  make(chan struct{}),
 		links:    make(map[*link]bool),
-		cutAfter: [2]int64{-1, -1},
 	}
 	p.running.Go(p.accept)
 	tb.Cleanup(p.Close)
@@ -87,9 +79,6 @@ func (p *Proxy) Stats() Stats {
 	now := p.stats
 	now.Open = len(p.links)
 	for l := range p.links {
-		if l.toServer.left {
-			now.Left++
-		}
 		now.WaitingToServer += int64(l.toServer.queued)
 		now.WaitingToClient += int64(l.toClient.queued)
 	}

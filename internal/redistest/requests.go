@@ -94,13 +94,6 @@ func (r *requests) lose() {
 	r.lost, r.queue = true, nil
 }
 
-// isIdle reports whether every request was answered, as far as can be told.
-func (r *requests) isIdle() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.lost && len(r.queue) == 0
-}
-
 func (r *requests) isLost() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,8 +2,7 @@ package redistest
 
 import "net"
 
-// send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutAfter
-// or CutWithin forbids, and ends the link where a fault says so.
+// send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutWithin forbids, and ends the link where a fault says so.
 func (l *stream) send(to *net.TCPConn, data []byte) {
 	if l.deaf {
 		return
@@ -42,15 +41,13 @@ func (l *stream) write(to *net.TCPConn, data []byte) {
 		return
 	}
 	// All is noted before the write, because what it brings about may be quicker than its return.
-	requests := int64(0)
 	if l.dir == clientToServer {
-		requests = l.noteRequests(data)
+		l.noteRequests(data)
 	}
-	late := l.senderLeft()
-	l.count(int64(len(data)), requests, late)
+	l.count(int64(len(data)))
 	n, err := to.Write(data)
 	if err != nil {
-		l.count(int64(n-len(data)), -requests, late)
+		l.count(int64(n - len(data)))
 		l.deaf = true
 		if l.dir == clientToServer {
 			l.link.streamDone(l) // the stream to the client goes on while the server's last words are in it
@@ -61,23 +58,18 @@ func (l *stream) write(to *net.TCPConn, data []byte) {
 }
 
 // count adds to what was delivered.
-func (l *stream) count(bytes, requests int64, late bool) {
+func (l *stream) count(bytes int64) {
 	l.link.proxy.count(func(s *Stats) {
-		switch {
-		case l.dir == serverToClient:
+		if l.dir == serverToClient {
 			s.ToClient += bytes
-		case late:
-			s.LateBytes += bytes
-			s.LateRequests += requests
-			fallthrough
-		default:
+		} else {
 			s.ToServer += bytes
 		}
 	})
 }
 
-// noteRequests remembers whose answers are to come, and returns how many requests became complete.
-func (l *stream) noteRequests(data []byte) (complete int64) {
+// noteRequests remembers whose answers are to come.
+func (l *stream) noteRequests(data []byte) {
 	for len(data) > 0 && !l.opaque {
 		n, whole, err := l.asked.feed(data)
 		data = data[n:]
@@ -87,16 +79,7 @@ func (l *stream) noteRequests(data []byte) (complete int64) {
 			l.link.proxy.count(func(s *Stats) { s.Opaque++ })
 		}
 		if whole {
-			complete++
 			l.link.requests.add(l.asked.args, l.asked.elements)
 		}
 	}
-	return complete
-}
-
-// senderLeft reports whether the sender has ended its stream.
-func (l *stream) senderLeft() bool {
-	l.link.proxy.mu.Lock()
-	defer l.link.proxy.mu.Unlock()
-	return l.left
 }

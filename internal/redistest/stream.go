@@ -22,26 +22,21 @@ type stream struct {
 	queue  []chunk
 	queued int   // bytes in queue
 	shut   bool  // an end is queued, or was delivered; nothing more is taken in
-	left   bool  // the sender has ended its stream
-	holed  bool  // Drop took bytes: a stream with a hole cannot go on
 	done   bool  // has delivered its end, or cannot deliver any more
-	budget int64 // bytes until CutAfter or CutWithin cuts; under 0: no limit
+	budget int64 // bytes until CutWithin cuts; under 0: no limit
 
 	// Owned by the delivering goroutine.
-	notBefore time.Time // when the bandwidth allows the next bytes
-	deaf      bool      // the receiver takes no more; what comes is thrown away
-	answers   answers   // of the stream to the client
-	asked     splitter  // of the stream to the server
-	opaque    bool      // asked is not RESP
+	deaf    bool     // the receiver takes no more; what comes is thrown away
+	answers answers  // of the stream to the client
+	asked   splitter // of the stream to the server
+	opaque  bool     // asked is not RESP
 }
 
 // chunk is a piece of the stream, or its end.
 type chunk struct {
-	data    []byte
-	end     ending
-	due     time.Time // not delivered before
-	held    bool      // by HoldRequests: due can be brought forward by Release
-	foreign bool      // the server did not send it
+	data []byte
+	end  ending
+	due  time.Time // not delivered before
 }
 
 // ending is how a stream ends.
@@ -53,13 +48,13 @@ const (
 	abrupt         // RST
 )
 
-func newStream(l *link, dir int, budget int64) *stream {
+func newStream(l *link, dir int) *stream {
 	return &stream{
 		link:    l,
 		dir:     dir,
 		wake:    make(chan struct{}, 1),
 		room:    make(chan struct{}, 1),
-		budget:  budget,
+		budget:  -1,
 		answers: answers{proxy: l.proxy, requests: &l.requests},
 		asked:   splitter{inline: true},
 	}
@@ -107,37 +102,17 @@ func (l *stream) put(item chunk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := &p.faults[l.dir]
-	l.left = l.left || item.end != goesOn
 	if l.shut {
 		return
 	}
-	if f.drop || l.holed {
-		l.holed = true
-		p.stats.Dropped += int64(len(item.data))
-		return
-	}
-	if item.end == abrupt && f.blackHole {
-		l.forgetLocked()
+	if item.end == abrupt && f.blackHole { // the kernel of a sender that reset its connection does not send again what was in flight
+		l.queue, l.queued = nil, 0
 	}
 	l.shut = item.end != goesOn
-	item.due, item.held = f.due(item.end)
+	item.due = f.due()
 	l.queue = append(l.queue, item)
 	l.queued += len(item.data)
 	poke(l.wake)
-}
-
-// forgetLocked loses what a sender that reset its connection had in flight before a black hole: its
-// kernel no longer sends it again. What HoldRequests holds had already left the sender, so it stays.
-func (l *stream) forgetLocked() {
-	kept := l.queue[:0]
-	l.queued = 0
-	for _, item := range l.queue {
-		if item.held {
-			kept = append(kept, item)
-			l.queued += len(item.data)
-		}
-	}
-	l.queue = kept
 }
 
 // poke leaves a token unless there is one.
@@ -151,18 +126,12 @@ func poke(token chan struct{}) {
 // deliver hands chunks to the receiver as they become due. It returns after the end of the stream, or
 // when the link is over.
 func (l *stream) deliver(to *net.TCPConn) {
-	if _, last := l.spend(nil); last { // CutAfter may allow nothing at all
-		l.link.cut()
-	}
 	for {
 		item, ok := l.next()
 		if !ok {
 			return
 		}
-		switch {
-		case item.foreign:
-			l.write(to, item.data)
-		case len(item.data) > 0:
+		if len(item.data) > 0 {
 			l.send(to, item.data)
 		}
 		if item.end != goesOn {
@@ -173,7 +142,7 @@ func (l *stream) deliver(to *net.TCPConn) {
 }
 
 // finish passes the end of the stream on. Towards the server it is always an orderly one: Redis acts
-// alike on both, but a reset might overtake held bytes that are to be delivered.
+// alike on both, but a reset might overtake bytes that are to be delivered.
 func (l *stream) finish(to *net.TCPConn, end ending) {
 	if end == abrupt && l.dir == serverToClient {
 		reset(to)
@@ -232,7 +201,7 @@ func (l *stream) sleep(wait time.Duration) bool {
 	return true
 }
 
-// take removes the first chunk, or as much of it as the bandwidth allows, or says how long to wait.
+// take removes the first chunk, or says how long to wait.
 func (l *stream) take(now time.Time) (item chunk, wait time.Duration) {
 	p := l.link.proxy
 	p.mu.Lock()
@@ -241,21 +210,12 @@ func (l *stream) take(now time.Time) (item chunk, wait time.Duration) {
 	if len(l.queue) == 0 || f.blackHole {
 		return chunk{}, untilWoken
 	}
-	due := l.queue[0].due
-	if l.notBefore.After(due) {
-		due = l.notBefore
-	}
-	if wait = due.Sub(now); wait > 0 {
+	item = l.queue[0]
+	if wait = item.due.Sub(now); wait > 0 {
 		return chunk{}, wait
 	}
-	item = l.queue[0]
-	if piece := f.piece(); piece < len(item.data) {
-		item.data, l.queue[0].data = item.data[:piece], item.data[piece:]
-	} else {
-		l.queue = l.queue[1:]
-	}
+	l.queue = l.queue[1:]
 	l.queued -= len(item.data)
-	l.notBefore = now.Add(f.takes(len(item.data)))
 	poke(l.room)
 	return item, 0
 }

@@ -3,7 +3,6 @@ module github.com/wheellock/wheellock/internal/trial
 go 1.26.0
 
 require (
-	github.com/anishathalye/porcupine v1.3.1
 	github.com/bsm/redislock v0.10.0
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/panjf2000/ants/v2 v2.12.1

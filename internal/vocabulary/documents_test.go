@@ -237,3 +237,17 @@ func TestTheTourLeadsToFunctions(t *testing.T) {
 		}
 	}
 }
+
+// receiverType is the name of a method's type; empty: d is no method.
+func receiverType(d *ast.FuncDecl) (name string) {
+	if d.Recv == nil {
+		return ""
+	}
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is && name == "" {
+			name = id.Name
+		}
+		return true
+	})
+	return name
+}

@@ -32,7 +32,7 @@ func (w *worker) locker(d demand) asking[*engine.Hold] {
 				return s.AcquireAsync(ctx, d.n, o...)
 			},
 		}
-	case fenced, stays:
+	case fenced:
 		m = w.e.FencedMutex(p.Name)
 	case spins:
 		m = w.e.SpinMutex(p.Name)
@@ -53,9 +53,6 @@ func (w *worker) options(d demand) []engine.LockOption {
 	var opts []engine.LockOption
 	if d.lease > 0 {
 		opts = append(opts, engine.WithLease(d.lease))
-	}
-	if d.least > 0 {
-		opts = append(opts, engine.WithMinHold(d.least))
 	}
 	if d.way == waited {
 		opts = append(opts, engine.WithWait(d.wait))

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	lasting = flag.Duration("for", 26*time.Second, "how long the faults of a run last, in all")
+	lasting = flag.Duration("for", 13*time.Second, "how long the faults of a run last, in all")
 	seed    = flag.Uint64("seed", 0, "of the run; 0: a new one")
 	only    = flag.String("phases", "", "a regular expression: the phases to run")
 	chosen  = flag.String("faults", "", "names of faults, with commas between: one phase with just these, on locks alone")

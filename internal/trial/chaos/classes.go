@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/wheellock/wheellock/engine"
 )
@@ -31,13 +30,12 @@ const (
 var sentinels = []struct {
 	class classes
 	err   error
-	name  string
 }{
-	{isHeld, engine.ErrHeld, "held"}, {isWaitTimeout, engine.ErrWaitTimeout, "wait timeout"}, {isNotSent, engine.ErrNotSent, "not sent"},
-	{isUncertain, engine.ErrUncertain, "uncertain"}, {isRefused, engine.ErrRefused, "refused"}, {isOverloaded, engine.ErrOverloaded, "overloaded"},
-	{isLost, engine.ErrLost, "lost"}, {isUnlocked, engine.ErrUnlocked, "unlocked"}, {isInvalid, engine.ErrInvalid, "invalid"},
-	{isForeign, engine.ErrForeignKey, "foreign key"}, {isDeadlock, engine.ErrDeadlock, "deadlock"}, {isClosed, engine.ErrClosed, "closed"},
-	{isContext, context.Canceled, "cancelled"}, {isContext, context.DeadlineExceeded, "context deadline"},
+	{isHeld, engine.ErrHeld}, {isWaitTimeout, engine.ErrWaitTimeout}, {isNotSent, engine.ErrNotSent},
+	{isUncertain, engine.ErrUncertain}, {isRefused, engine.ErrRefused}, {isOverloaded, engine.ErrOverloaded},
+	{isLost, engine.ErrLost}, {isUnlocked, engine.ErrUnlocked}, {isInvalid, engine.ErrInvalid},
+	{isForeign, engine.ErrForeignKey}, {isDeadlock, engine.ErrDeadlock}, {isClosed, engine.ErrClosed},
+	{isContext, context.Canceled}, {isContext, context.DeadlineExceeded},
 }
 
 // classify says what err is, and in its words if that is not enough.
@@ -57,18 +55,4 @@ func classify(err error) (c classes, text string) {
 		text = err.Error()
 	}
 	return c, text
-}
-
-func (c classes) String() string {
-	var names []string
-	for _, s := range sentinels {
-		if c&s.class != 0 {
-			c &^= s.class
-			names = append(names, s.name)
-		}
-	}
-	if c != 0 {
-		names = append(names, "something else")
-	}
-	return strings.Join(names, "+")
 }

@@ -30,13 +30,11 @@ const recordsFD = 3
 // client is one process that uses the engine.
 type client struct {
 	setting
-	e        *engine.Engine
-	engines  []*engine.Engine // e, and those on further servers
-	resource *resourceClient  // nil: none
-	records  *os.File
-	calls    atomic.Uint32
-	tally    tally
-	resting  context.Context // ends when no further call is to be made
+	e       *engine.Engine
+	records *os.File
+	calls   atomic.Uint32
+	tally   tally
+	resting context.Context // ends when no further call is to be made
 }
 
 // RunClient is a client process, from its start to its end. It says whether this process is one.
@@ -83,7 +81,7 @@ func (c *client) run(text string) error {
 	var working, pacing sync.WaitGroup
 	paced, stopPace := context.WithCancel(context.Background())
 	beat := paceBeat
-	if c.Hot || c.Fleet {
+	if c.Hot {
 		beat *= 5 // what the engine takes is measured, and a beat takes a little, too
 	}
 	pacing.Go(func() { pace(paced, beat, c.tell) })
@@ -92,12 +90,6 @@ func (c *client) run(text string) error {
 	}
 	for i := range c.Workers {
 		working.Go(func() { c.work(i) })
-	}
-	for i := range c.Keepers + c.Queued {
-		if i >= c.Keepers {
-			i %= queuedNames
-		}
-		working.Go(func() { c.keep(i) })
 	}
 	for range c.Waiters {
 		working.Go(c.hang)
@@ -120,24 +112,7 @@ func (c *client) run(text string) error {
 func (c *client) open() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, addr := range append([]string{c.Addr}, c.More...) {
-		o := engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold}
-		if len(c.More)+c.Keepers > 0 {
-			o.MaxHold = 0 // what is renewed for ever is to be seen
-		}
-		e, err := openUntil(ctx, o)
-		if err != nil {
-			return err
-		}
-		c.engines = append(c.engines, e)
-	}
-	c.e = c.engines[0]
-	if c.Fleet {
-		c.tell(record{What: opened, At: now(), Text: c.e.String()})
-	}
-	if c.Resource != "" {
-		c.resource, err = dialResource(c.Resource)
-	}
+	c.e, err = openUntil(ctx, engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{c.Addr}}, Lease: c.Lease, FairWaiterLease: shortLease, MaxHold: maxHold})
 	return err
 }
 
@@ -155,11 +130,8 @@ func openUntil(ctx context.Context, o engine.Options) (*engine.Engine, error) {
 // report says, until nothing is left, what the engine believes to have once all workers have stopped.
 func (c *client) report() {
 	for looks := 0; ; looks++ {
-		left := 0
-		for _, e := range c.engines {
-			s := e.Stats()
-			left += int(s.Held + s.Waiting)
-		}
+		s := c.e.Stats()
+		left := int(s.Held + s.Waiting)
 		if left == 0 || looks == 2000 { // ten seconds of a process that runs
 			c.tell(record{What: rested, At: now(), N: int32(left)})
 			return
@@ -170,13 +142,8 @@ func (c *client) report() {
 
 // close ends the engine and looks for goroutines that it left.
 func (c *client) close(orders <-chan struct{}) error {
-	if c.resource != nil {
-		c.resource.close()
-	}
-	for _, e := range c.engines {
-		if err := e.Close(); err != nil {
-			return fmt.Errorf("close: %w", err)
-		}
+	if err := c.e.Close(); err != nil {
+		return fmt.Errorf("close: %w", err)
 	}
 	for range orders { // until the parent hangs up, and the reader with it
 	}
@@ -211,33 +178,6 @@ func (c *client) hang() {
 
 // paceBeat is how often a process looks whether it runs.
 const paceBeat = 2 * time.Millisecond
-
-// queuedNames are as many names as those share who queue for what keepers have.
-const queuedNames = 20
-
-// keep takes a lock, keeps it until it is lost, and takes it again, until the client is to rest.
-func (c *client) keep(i int) {
-	w := c.worker(rand.NewPCG(c.Seed, uint64(i)))
-	w.place = len(c.Places) - 1
-	m := c.e.Mutex(fmt.Sprintf("%s:%d", c.Places[w.place].Name, i))
-	for c.resting.Err() == nil {
-		call := c.number()
-		c.tell(record{What: called, At: now(), Way: ctxEnded, Place: uint16(w.place), Call: call, N: 1})
-		h, err := m.Lock(c.resting)
-		w.answer(h, err, call)
-		if err != nil {
-			w.sleep(10 * time.Millisecond)
-			continue
-		}
-		select {
-		case <-h.Done():
-			c, text := classify(h.Err())
-			w.tell(record{What: ended, At: now(), Call: call, Classes: c, Text: text})
-		case <-c.resting.Done():
-			w.unlock(h)
-		}
-	}
-}
 
 // lateTick is how late a tick may come before the process counts as stalled.
 const lateTick = 5 * time.Millisecond

@@ -1,18 +1,15 @@
-// Package chaos runs the engine in many processes against a real redis-server, breaks connections, servers and
+// Package chaos runs the engine in many processes against a real redis-server, kills and stops servers and
 // processes, and judges what every process observed.
 //
-// Clients are child processes: the test binary again (client.go, work*.go, edge.go). Each reports its calls and their
+// Clients are child processes: the test binary again (client.go, work*.go). Each reports its calls and their
 // answers, with times of CLOCK_MONOTONIC, which all processes of a machine share. A report is a record (record.go) in a
-// pipe (process.go), one write each, so that a kill -9 loses no finished record. Fenced holders write to a resource in
-// another process (resource.go), which accepts only growing tokens.
+// pipe (process.go), one write each, so that a kill -9 loses no finished record.
 //
-// A phase (phase.go) is a server, some clients, and a set of faults (faults*.go) that strike at random moments. After
-// it comes a recovery period, in which every waiter must be served (quiet.go). Faults that take several steps have
-// files of their own: outage.go, refusal.go, edge.go, foreign.go, publisher.go; fleet.go strikes who is first in line, and judges what
-// that does to the others. Every oracle judges the history (history.go),
-// by the rules of package judge or by one of chaos alone: exclusion.go, tokens.go, stay.go, models.go (porcupine), errors.go, order.go, liveness.go, notice.go, and those in outage.go,
-// edge.go and foreign.go (judge.go calls them). usage.go measures what clients take of the machine, and kills one that
-// takes too much. pulse.go records when Redis itself stood still; report.go sums up.
+// A phase (phase.go, plans.go) is a server, some clients, and a set of faults of real processes (faults*.go, outage.go) that strike
+// at random moments. What lies between them is not broken here: virtual time (internal/trial/bubble, engine/faults) does that at every
+// byte. After the faults comes a recovery period, in which every waiter must be served (quiet.go). The oracles judge the history
+// (history.go, judge.go): exclusion.go, tokens.go, liveness.go, notice.go, the outage in outage.go, and memory in usage.go, which
+// also kills a client that takes too much. pulse.go records when Redis itself stood still; report.go sums up.
 //
 // A soak (soak.go, worksoak.go) is one long phase with mild faults. Its clients report what they take of the machine
 // (gauge.go) and not their calls; flat.go judges whether that grew.

@@ -35,7 +35,6 @@ type hold struct {
 	unlockText string
 	extended   classes
 	cut        instant // when a strike may have destroyed what it stands on in Redis; 0: never
-	sights     []sight // of its holder, in their order
 	latch      span    // of a latch: last count down, and the waiter let through
 }
 
@@ -45,9 +44,8 @@ type history struct {
 	calls      []*hold // by the time they were called
 	stalls     map[*process][]span
 	violations []violation
-	quiet      time.Duration    // from the last call until Redis was empty
-	counters   map[string]int64 // the last tokens that Redis has made, in the end
-	rests      int32            // holds that engines still believed in at the end
+	quiet      time.Duration // from the last call until Redis was empty
+	rests      int32         // holds that engines still believed in at the end
 	figures    figures
 }
 
@@ -99,7 +97,6 @@ func (h *history) hear(ph *phase, p *process) {
 			h.calls = append(h.calls, c)
 		case stalled:
 			h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
-		case opened:
 		case rested:
 			h.rests += r.N
 			if r.N > 0 {
@@ -145,8 +142,6 @@ func (c *hold) note(r record) {
 		c.unlockedAt, c.unlocked, c.unlockText = r.At, r.Classes, r.Text
 	case extended:
 		c.extended, c.deadline = r.Classes, max(c.deadline, r.Until)
-	case looked:
-		c.sights = append(c.sights, sight{r.At, r.Classes, r.Write})
 	case latched:
 		c.latch = span{r.Until, r.At}
 	}
@@ -218,7 +213,7 @@ func (h *history) called(which func(*hold) bool) map[*place][]*hold {
 
 // granted groups the holds by name.
 func (h *history) granted() map[*place][]*hold {
-	return h.called(func(c *hold) bool { return c.grantedAt != 0 && c.place.Kind != edges })
+	return h.called(func(c *hold) bool { return c.grantedAt != 0 })
 }
 
 // stalledIn reports whether a client or the machine stood still in some moment of a time.

@@ -15,28 +15,16 @@ type figures struct {
 	Cancelled    int           `json:"cancelled"`
 	Lost         int           `json:"lost"`
 	Strikes      int           `json:"strikes"`
-	Cut          int           `json:"connections_cut"`
-	Swallowed    int           `json:"answers_swallowed"`
-	Late         int           `json:"requests_delivered_late"`
 	Checked      int           `json:"checked_by_intervals"`
-	Operations   int           `json:"checked_by_porcupine"`
 	Tokens       int           `json:"tokens"`
-	Writes       int           `json:"fenced_writes"`
-	Fenced       int           `json:"fenced_writes_refused"`
-	Pairs        int           `json:"fair_pairs"`
-	Stays        int           `json:"stays"` // grants that came after a name had stayed taken
 	Told         int           `json:"holders_told"`
 	Void         int           `json:"holders_stalled"`
 	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
 	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in the recovery period
 	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
 	Memory       int64         `json:"memory"`          // resident bytes of a client, at most
-	Looks        int           `json:"looks"`           // at holds around their deadlines
 	Outages      int           `json:"outages"`         // of Redis, each for each client
 	Share        float64       `json:"outage_share"`    // of a processor that a client took in one, at most
-	Fairness     float64       `json:"fairness"`        // of the clients of a fleet, by Jain's index, at least
-	HandOver     float64       `json:"hand_over"`       // script calls for each grant to a client of a fleet, at most
-	Kept         time.Duration `json:"longest_kept"`    // of a name that was free in a fleet, beyond what strikes cost
 	Violations   int           `json:"violations"`
 }
 
@@ -45,10 +33,6 @@ func (f *figures) add(o figures) {
 	was := *f
 	kit.Add(f, &o)
 	f.Gap, f.Quiet, f.Memory, f.Share = max(was.Gap, o.Gap), max(was.Quiet, o.Quiet), max(was.Memory, o.Memory), max(was.Share, o.Share)
-	f.HandOver, f.Kept = max(was.HandOver, o.HandOver), max(was.Kept, o.Kept)
-	if f.Fairness = min(was.Fairness, o.Fairness); f.Fairness == 0 { // not of a fleet
-		f.Fairness = max(was.Fairness, o.Fairness)
-	}
 	switch f.Margin = min(was.Margin, o.Margin); {
 	case was.Told == 0:
 		f.Margin = o.Margin
@@ -61,15 +45,9 @@ func (f *figures) add(o figures) {
 func (h *history) judge() {
 	h.exclusion()
 	h.tokens()
-	h.stay()
-	h.models()
-	h.errors()
-	h.order()
 	h.liveness()
-	h.fleet()
 	h.notice()
 	h.outages()
-	h.finality()
 	h.memory()
 	h.sum()
 	h.strikes()
@@ -78,12 +56,6 @@ func (h *history) judge() {
 func (h *history) sum() {
 	f := &h.figures
 	f.Calls, f.Quiet = len(h.calls), h.quiet
-	for _, p := range h.phase.clients {
-		if p.proxy != nil {
-			stats := p.proxy.Stats()
-			f.Cut, f.Swallowed, f.Late = f.Cut+int(stats.Cut), f.Swallowed+int(stats.Swallowed), f.Late+int(stats.LateRequests)
-		}
-	}
 	for _, c := range h.calls {
 		if c.grantedAt != 0 {
 			f.Acquisitions++

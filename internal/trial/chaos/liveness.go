@@ -20,6 +20,9 @@ func (h *history) liveness() {
 			continue
 		}
 		at := c.answeredAt()
+		if c.latch.to != 0 && c.latch.to < c.latch.from {
+			h.fail("executions", "%s: the latch let a waiter through before it was counted down", c.name())
+		}
 		if at == 0 {
 			h.fail("liveness", "%s, a call of way %d, was never answered", c.name(), c.way)
 			continue
@@ -40,7 +43,7 @@ func (h *history) liveness() {
 func (h *history) gaps() {
 	disturbed := append(h.disturbed(settling), span{0, h.phase.began.plus(settling)})
 	isLock := func(c *hold) bool {
-		return c.place.Permits == 0 && c.place.Kind != latches && c.place.Kind != edges && !c.client.wasKilled()
+		return c.place.Permits == 0 && c.place.Kind != latches && !c.client.wasKilled()
 	}
 	for p, calls := range h.called(isLock) {
 		for gap := range judge.Gaps(calls) {
@@ -68,9 +71,6 @@ func (c *hold) freeAt() instant {
 		if c.unlocked != 0 {
 			end = max(end, c.deadline)
 		}
-	}
-	if c.place.Kind == stays {
-		end = max(end, c.grantedAt.plus(least))
 	}
 	return end
 }

@@ -65,28 +65,6 @@ func idleIn(all []usage, down span) []usage {
 	return all
 }
 
-// The oracle of finality finds a hold that comes back, and a context that outlives its hold.
-func TestOracleOfFinality(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		sights []sight
-		want   string
-	}{
-		{"over for good", []sight{{1, 0, true}, {2, isLost, false}, {3, isUnlocked, false}}, ""},
-		{"a context that knows first", []sight{{1, 0, false}, {2, isLost, false}}, ""},
-		{"alive again", []sight{{1, isLost, false}, {2, 0, false}}, "finality"},
-		{"a context that outlives it", []sight{{1, isLost, true}}, "finality"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := newHistory(edges)
-			m.call(1, 0, 0, 10).sights = c.sights
-			if got := m.verdict(m.h.finality); got != c.want {
-				t.Errorf("found %q, want %q: %v", got, c.want, m.h.violations)
-			}
-		})
-	}
-}
-
 // hungryVariable has a child of a test take memory until it is killed.
 const hungryVariable = "WHEELLOCK_CHAOS_HUNGRY"
 

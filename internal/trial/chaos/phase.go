@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -24,14 +23,10 @@ type plan struct {
 	clients  int
 	workers  int  // in each client
 	hot      bool // each client keeps to one name, which no other asks for
-	fleet    bool // each client has one caller for each name, and no proxy
-	more     int  // servers, beside the first, for what is held on several
 	faults   []fault
-	hits     int // of each fault, at least; 0: three
 	slow     int // pauses between strikes are so many times as long; 0: once
 	habits   habits
 	lease    time.Duration // the watchdog's; 0: shortLease
-	latency  time.Duration // of every link, each way, when nothing is wrong
 	aof      string        // appendfsync; empty: Redis keeps nothing on disk
 	lasts    time.Duration // under faults
 	recovery time.Duration // and then without
@@ -45,14 +40,11 @@ type phase struct {
 	seed         uint64
 	random       *rand.Rand // of the phase's own goroutine
 	server       *redistest.Server
-	others       []*redistest.Server // for what is held on several
-	resource     *resource
 	places       []place
 	struck       sync.Mutex // held by the fault that is at work on the server
 	began        instant
 	warm         instant // a soak has done enough to be measured; else as began
 	recoveryFrom instant // the last fault was over by then
-	scripts      int64   // calls until then
 
 	mu      sync.Mutex // guards the rest
 	clients []*process // those at work
@@ -75,8 +67,6 @@ type blow struct {
 	down   span    // Redis was gone; 0: it was not
 	back   instant // it answered again
 	hit    bool
-	costs  map[string]time.Duration // for how long a name may have been kept for nobody, by its name
-	wrong  string                   // what must not be in Redis; empty: nothing
 }
 
 // run carries a plan out and returns what was seen.
@@ -98,57 +88,26 @@ func carryOut(tb testing.TB, p plan, seed uint64) *history {
 	if p.aof != "" {
 		args = append(args, "--appendonly", "yes", "--appendfsync", p.aof, "--auto-aof-rewrite-percentage", "0")
 	}
-	ph.server, ph.resource = redistest.Start(tb, args...), serveResource(tb)
-	for range p.more {
-		ph.others = append(ph.others, redistest.Start(tb))
-	}
+	ph.server = redistest.Start(tb, args...)
 	ph.furnish()
 	ph.began = now()
 	stopPace := ph.pace()
 	for i := range p.clients {
-		var proxies []*redistest.Proxy
-		for _, s := range ph.servers() {
-			if p.fleet {
-				break
-			}
-			proxy := redistest.NewProxy(tb, s.Addr())
-			proxy.Latency(redistest.Both, p.latency, 0)
-			proxies = append(proxies, proxy)
-		}
-		client := ph.start(i, proxies)
+		client := ph.start(i)
 		ph.mu.Lock()
 		ph.clients = append(ph.clients, client)
 		ph.mu.Unlock()
 	}
 	ph.storm()
-	if ph.recoveryFrom = now(); p.fleet {
-		ph.scripts = ph.server.CommandCounts()["evalsha"]
-	}
+	ph.recoveryFrom = now()
 	time.Sleep(p.recovery)
 	return ph.settle(stopPace)
 }
 
 // start starts the client with a number, which is its seed too.
-func (ph *phase) start(number int, proxies []*redistest.Proxy) *process {
-	s := setting{Number: number, Seed: ph.seed + uint64(number), Addr: ph.server.Addr(), Resource: ph.resource.addr(),
-		Workers: ph.workers, Hot: ph.hot, Fleet: ph.fleet, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample}
-	for i, proxy := range proxies {
-		if i == 0 {
-			s.Addr = proxy.Addr()
-		} else {
-			s.More = append(s.More, proxy.Addr())
-		}
-	}
-	p := startClient(ph.tb, s, nil)
-	if p.proxies = proxies; len(proxies) > 0 {
-		p.proxy = proxies[0]
-	}
-	return p
-}
-
-// servers are all of the phase.
-func (ph *phase) servers() []*redistest.Server {
-	return append([]*redistest.Server{ph.server}, ph.others...)
+func (ph *phase) start(number int) *process {
+	return startClient(ph.tb, setting{Number: number, Seed: ph.seed + uint64(number), Addr: ph.server.Addr(),
+		Workers: ph.workers, Hot: ph.hot, Lease: ph.lease, Places: ph.places, Habits: ph.habits, Sample: ph.sample}, nil)
 }
 
 // replace starts another client in the place of one that was killed.
@@ -157,7 +116,7 @@ func (ph *phase) replace(dead *process) {
 	defer ph.mu.Unlock()
 	i := slices.Index(ph.clients, dead)
 	ph.gone = append(ph.gone, dead)
-	ph.clients[i] = ph.start(len(ph.clients)+len(ph.gone)-1, dead.proxies)
+	ph.clients[i] = ph.start(len(ph.clients) + len(ph.gone) - 1)
 }
 
 // anyone draws a client.
@@ -165,27 +124,6 @@ func (ph *phase) anyone(random *rand.Rand) *process {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	return ph.clients[random.IntN(len(ph.clients))]
-}
-
-// victims are clients that no other fault disturbs.
-type victims []*process
-
-// everyone is all clients that live and that no fault disturbs, until they are released.
-func (ph *phase) everyone() (all victims) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	for _, p := range ph.clients {
-		if p.disturbing.TryLock() {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-func (v victims) release() {
-	for _, p := range v {
-		p.disturbing.Unlock()
-	}
 }
 
 // storm lets every fault of the plan strike again and again until the time is over.
@@ -246,7 +184,7 @@ func (ph *phase) allHit() bool {
 	defer ph.mu.Unlock()
 	h := &history{phase: ph}
 	hits := h.hits()
-	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < cmp.Or(ph.hits, 3) }) {
+	if slices.ContainsFunc(ph.faults, func(f fault) bool { return hits[f.name] < 3 }) {
 		return false
 	}
 	if ph.sample > 0 {
@@ -254,11 +192,6 @@ func (ph *phase) allHit() bool {
 	}
 	h.hearAll(ph)
 	h.strikes()
-	if ph.fleet {
-		if _, _, turns := h.shares(); turns < enough {
-			return false
-		}
-	}
 	return len(h.violations) == 0
 }
 
@@ -270,9 +203,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 		ph.struck.Lock()
 		defer ph.struck.Unlock()
 	} else {
-		if s.victim = f.victim(ph, random); s.victim == nil {
-			return
-		}
+		s.victim = ph.anyone(random)
 		if !s.victim.disturbing.TryLock() {
 			return
 		}
@@ -284,7 +215,7 @@ func (ph *phase) strike(f *fault, random *rand.Rand) {
 	}
 	b.when.from = now()
 	b.hit = f.strike(s)
-	b.when.to, b.place, b.down, b.back, b.costs, b.wrong = now(), s.place, s.down, s.back, s.costs, s.wrong
+	b.when.to, b.place, b.down, b.back = now(), s.place, s.down, s.back
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.blows = append(ph.blows, b)

@@ -17,8 +17,6 @@ const (
 	semaphores kind = "semaphore"
 	permits    kind = "permits"
 	latches    kind = "latch"
-	edges      kind = "edge"     // names of one hold each, which is looked at around its deadline
-	stays      kind = "stays"    // fenced locks that stay taken for a time after each grant
 	spins      kind = "spin"     // of a soak alone, as the next ones
 	distinct   kind = "distinct" // a mutex that nobody else asks for, and nobody ever again
 	callbacks  kind = "callback" // mutexes that are taken and given back in callbacks
@@ -66,33 +64,21 @@ type habits struct {
 var everyday = habits{Try: 250, Wait: 200, CtxEnd: 150, Drop: 100, Fixed: 300, Forget: 5, Extend: 100, Middle: 30, Long: 3,
 	DeadCtx: 50, MiddleHold: 30 * time.Millisecond, LongHold: 1500 * time.Millisecond, Shortest: 100 * time.Millisecond, WaitFor: 500 * time.Millisecond, CtxEndIn: 40 * time.Millisecond}
 
-// lastingHolds is the mix of holders who keep what they have to the end of a fixed lease of one to three seconds, with a
-// lease of the phase of two.
-var lastingHolds = habits{Try: 100, Wait: 900, Fixed: 800, Shortest: time.Second, WaitFor: 2 * time.Second, Forget: 700, Middle: 100, MiddleHold: 30 * time.Millisecond}
-
-// brink is the mix of holders who let their deadlines come.
-var brink = habits{Fixed: 300, Shortest: 300 * time.Millisecond}
-
 // eager is the mix of callers who all want the same lock, for moments: they wait, so that a call that nobody serves costs
 // nothing.
 var eager = habits{Middle: 1000, MiddleHold: 2 * time.Millisecond}
 
 // setting is what a client process is told at its start.
 type setting struct {
-	Number   int
-	Seed     uint64
-	Addr     string   // of Redis, or of a proxy
-	Resource string   // the socket of the fenced resource; empty: none
-	More     []string // the same of further servers
-	Workers  int
-	Hot      bool // keep to one name
-	Fleet    bool // each worker keeps to a name of its own
-	Lease    time.Duration
-	Places   []place
-	Habits   habits
-	Keepers  int // so many take a lock each and keep it, under the last of the places
-	Queued   int // so many more want one of the first queuedNames of these
-	Waiters  int // this many calls are made and nothing else; Hold says what becomes of them
-	Hold     bool
-	Sample   time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
+	Number  int
+	Seed    uint64
+	Addr    string // of Redis
+	Workers int
+	Hot     bool // keep to one name
+	Lease   time.Duration
+	Places  []place
+	Habits  habits
+	Waiters int // this many calls are made and nothing else; Hold says what becomes of them
+	Hold    bool
+	Sample  time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
 }

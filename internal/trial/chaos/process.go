@@ -21,8 +21,6 @@ import (
 type process struct {
 	setting
 	child   *child.Process
-	proxy   *redistest.Proxy   // its own way to Redis; nil: none
-	proxies []*redistest.Proxy // to all servers
 	orders  io.WriteCloser
 	stderr  *bytes.Buffer // to be read once the child is done
 	read    chan struct{} // closed when everything it said was read
@@ -41,7 +39,6 @@ type process struct {
 	frozen  []span
 	usages  []usage
 	fate    string // why it ended before its time; empty: it did not
-	engine  string // its UUID; empty: it has not opened one
 }
 
 // startClient runs a client. onEach, which may be nil, sees each record at once.
@@ -89,9 +86,6 @@ func (p *process) listen(from *os.File) {
 			return
 		}
 		p.records = append(p.records, r)
-		if r.What == opened {
-			_, _ = fmt.Sscanf(r.Text, "wheellock engine %s", &p.engine)
-		}
 		each := p.onEach
 		p.mu.Unlock()
 		if each != nil {
@@ -169,16 +163,13 @@ func (p *process) ruin() string {
 	return p.fate
 }
 
-// freeze stops the process for d, and does something before it goes on. False: it has ended.
-func (p *process) freeze(d time.Duration, meanwhile ...func()) bool {
+// freeze stops the process for d. False: it has ended.
+func (p *process) freeze(d time.Duration) bool {
 	at := now()
 	if p.child.Freeze() != nil {
 		return false
 	}
 	time.Sleep(d)
-	for _, do := range meanwhile {
-		do()
-	}
 	_ = p.child.Thaw() // it may have been killed meanwhile
 	p.mu.Lock()
 	defer p.mu.Unlock()

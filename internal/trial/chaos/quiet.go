@@ -3,8 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,7 +73,6 @@ func (ph *phase) settle(stopPace func()) *history {
 		}
 	}
 	h.awaitQuiet()
-	h.counters = ph.counters()
 	for _, p := range living {
 		p.order()
 		p.hangUp()
@@ -101,12 +98,9 @@ func (ph *phase) settle(stopPace func()) *history {
 	return h
 }
 
-// connections is how many there are to all servers.
-func (ph *phase) connections() (n int) {
-	for _, s := range ph.servers() {
-		n += s.ClientCount("normal") + s.ClientCount("pubsub")
-	}
-	return n
+// connections is how many there are to the server.
+func (ph *phase) connections() int {
+	return ph.server.ClientCount("normal") + ph.server.ClientCount("pubsub")
 }
 
 // running reports whether c is closed before what is left is over, which it lowers. Only time counts in which this
@@ -136,7 +130,7 @@ func (h *history) awaitQuiet() {
 		}
 		quiet := span{began, now()}
 		if quiet.to.sub(quiet.from) > bound+quiet.shared(ph.stallsNow()) {
-			h.fail("quiet", "%v after the last call there still are %d things: %.200q%s", bound, len(left), left, ph.describe(left))
+			h.fail("quiet", "%v after the last call there still are %d things: %.200q", bound, len(left), left)
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -160,36 +154,18 @@ func (ph *phase) leftovers() []string {
 	}
 	var left []string
 	for _, key := range ph.server.Keys() {
-		if ph.deadLine(key) || names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
+		if names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
 			continue
 		}
 		left = append(left, key)
 	}
-	for _, s := range ph.others {
-		left = append(left, s.Keys()...)
-	}
-	for _, s := range ph.servers() {
-		subs := s.Subscriptions()
-		left = append(append(left, subs.Channels...), subs.Shard...)
-	}
-	return left
+	subs := ph.server.Subscriptions()
+	return append(append(left, subs.Channels...), subs.Shard...)
 }
 
-// deadLine tells whether a key is a line in which only clients stand that were killed: their places go when the next one looks, or with the line.
-func (ph *phase) deadLine(key string) bool {
-	if !strings.HasSuffix(key, ":wheellock:line") {
-		return false
-	}
-	line := ph.server.Do("ZRANGE", key, "0", "-1").Texts()
-	return slices.ContainsFunc(ph.gone, func(p *process) bool { return p.stands(line) }) &&
-		!slices.ContainsFunc(ph.clients, func(p *process) bool { return p.stands(line) })
-}
-
-// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks, or the complete
-// number of a pool that was used once.
+// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks.
 func (ph *phase) idlePermits(key string) bool {
-	return (strings.HasPrefix(key, "{permits:") || strings.HasPrefix(key, "{edge:")) && ph.server.Do("TYPE", key).Text == "zset" ||
-		strings.HasPrefix(key, "edge:") && ph.server.Do("GET", key).Text == strconv.Itoa(edgePermits)
+	return strings.HasPrefix(key, "{permits:") && ph.server.Do("TYPE", key).Text == "zset"
 }
 
 // checkCounts compares what is left of permits with what there was: each taking and giving must have had its
@@ -216,19 +192,4 @@ func (h *history) checkCounts() {
 		}
 		return nil
 	})
-}
-
-// describe tells of lines who stands in them.
-func (ph *phase) describe(keys []string) (text string) {
-	for _, key := range keys {
-		if strings.HasSuffix(key, ":wheellock:line") {
-			text += fmt.Sprintf("; in %s %q, which lasts for %d ms", key, ph.server.Do("ZRANGE", key, "0", "-1").Texts(), ph.server.Do("PTTL", key).Int)
-		}
-	}
-	for _, p := range ph.clients {
-		p.mu.Lock()
-		text += fmt.Sprintf("; client %d is engine %s", p.Number, p.engine)
-		p.mu.Unlock()
-	}
-	return text
 }

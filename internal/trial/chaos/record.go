@@ -20,13 +20,10 @@ const (
 	unlocked              // it returned
 	extending             // Extend is about to be called
 	extended              // it returned
-	wrote                 // the resource took a write, or refused it: Classes is 0 or 1
 	stalled               // the process did not run from Until to At
 	rested                // every worker has stopped; N is how many holds the engine believes it has
 	sampled               // Text is a gauge, as JSON
-	looked                // at a hold: Classes is its Err, Write whether its context lived after that
 	latched               // a latch let a waiter through; Until is when the last count down was called
-	opened                // Text is the engine; of a fleet alone
 )
 
 // way is how a call was made.

@@ -17,7 +17,7 @@ var soakKinds = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permi
 // that is busy with something else.
 func soakPlan(lasts time.Duration) plan {
 	p := plan{name: "soak", kinds: soakKinds, each: 2, clients: 2, workers: 48, habits: everyday, lease: 2 * time.Second,
-		faults: pick("reset", "SCRIPT FLUSH", "CLIENT KILL pubsub"), slow: 20,
+		faults: pick("CLIENT KILL normal", "SCRIPT FLUSH", "CLIENT KILL pubsub"), slow: 20,
 		lasts: lasts, recovery: time.Second, sample: min(max(lasts/360, 250*time.Millisecond), 5*time.Second)}
 	p.habits.Pause, p.habits.Forget = 40*time.Millisecond, 1
 	if lasts < time.Minute {

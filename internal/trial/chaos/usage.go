@@ -87,3 +87,20 @@ func limitMemory() {
 	}
 	_ = unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: mostAddresses, Max: mostAddresses}) // the parent watches in any case
 }
+
+// usualMemory is what a client may have resident at most, whatever strikes it.
+const usualMemory = 256 << 20
+
+// memory checks that no client took too much of it.
+func (h *history) memory() {
+	for _, p := range append(h.phase.gone[:len(h.phase.gone):len(h.phase.gone)], h.phase.clients...) {
+		var most int64
+		for _, u := range p.used() {
+			most = max(most, u.peak)
+		}
+		h.figures.Memory = max(h.figures.Memory, most)
+		if most > usualMemory {
+			h.fail("memory", "client %d had %d MB", p.Number, most>>20)
+		}
+	}
+}

@@ -35,13 +35,9 @@ func (c *client) work(i int) {
 	w.number = uint32(i + 1)
 	for c.resting.Err() == nil {
 		if w.place = w.random.IntN(len(c.Places)); c.Hot {
-			w.place = c.Number % max(1, len(c.Places)-min(c.Keepers, 1)) // the last is for keepers
-		} else if c.Fleet {
-			w.place = i % len(c.Places)
+			w.place = c.Number % len(c.Places)
 		}
 		switch c.Places[w.place].Kind {
-		case edges:
-			w.edge()
 		case semaphores:
 			w.useSemaphore()
 		case latches:
@@ -53,7 +49,7 @@ func (c *client) work(i int) {
 		case callbacks:
 			w.useCallbacks()
 		case mutexes:
-			if !c.Hot && !c.Fleet && w.chance(100) {
+			if !c.Hot && w.chance(100) {
 				w.useTwo()
 				break
 			}
@@ -80,7 +76,6 @@ type demand struct {
 	write bool
 	n     int
 	lease time.Duration // fixed; 0: watched
-	least time.Duration // that the name stays taken for
 	wait  time.Duration // of waited, ctxEnded and dropped
 	owner bool          // re-enter
 }
@@ -112,9 +107,6 @@ func (w *worker) useLock(depth int) {
 	if depth > 0 {
 		d.way = tried
 	}
-	if p.Kind == stays {
-		d.lease, d.least = 0, least // a lease that is shorter is refused
-	}
 	if p.Kind == permits {
 		d.n = 1 + w.random.IntN(2)
 	}
@@ -122,16 +114,9 @@ func (w *worker) useLock(depth int) {
 	if h == nil {
 		return
 	}
-	var state resourceState
-	if p.Kind == fenced {
-		state = w.readResource(h)
-	}
 	w.think(h, call, d)
 	if d.owner && depth < 2 && w.chance(300) && h.Err() == nil {
 		w.useLock(depth + 1)
-	}
-	if p.Kind == fenced {
-		w.writeResource(h, call, state)
 	}
 	if w.chance(w.Habits.Forget) && (d.lease > 0 || w.chance(50)) { // it ends by its lease, or by MaxHold
 		if w.watch(h, call, time.Minute); h.Err() != nil {

@@ -77,14 +77,12 @@ func (c *caller) leave(what, does string, event func(now gate.Time)) {
 	e := c.e
 	if e.now() >= c.hold.Deadline() {
 		c.over = true
-		e.s.trace.ended(c)
 		e.post(c, "has found its hold over", func(now gate.Time) {
 			c.hold.Entry.Machine.Unlock(now, &c.hold, nil, &e.fx)
 		})
 		return
 	}
 	c.unlocked = true
-	e.s.trace.ended(c)
 	c.release = &ack{s: c.s, what: what, by: c}
 	e.post(c, does, event)
 }
@@ -184,7 +182,6 @@ func (e *engine) end() {
 func (e *engine) die() {
 	e.dead = true
 	e.scatter()
-	e.s.trace.died(e)
 	clear(e.s.subscribers[e.number])
 	e.messages, e.mail, e.wishes, e.outbox, e.paused = nil, nil, nil, nil, false
 }

@@ -28,7 +28,6 @@ func (s *state) hold() bool {
 
 // apply plays a move. False: it is not possible now.
 func (s *state) apply(m Move) bool {
-	s.trace.begins(m)
 	var e *engine
 	if m.engine >= 0 {
 		if int(m.engine) >= len(s.engines) {

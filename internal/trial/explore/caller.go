@@ -51,7 +51,6 @@ func (c *caller) Settle(out gate.Outcome) bool {
 	case gate.Lost:
 		c.s.checkAdoption(c)
 	case gate.Granted:
-		c.s.trace.granted(c)
 		c.stay()
 		c.s.granted(c)
 	case gate.Doubtful:
@@ -83,7 +82,6 @@ func (c *caller) End(why gate.Why) {
 		c.s.violate("holds-end-once", "%v was told of the end of a hold that it never had", c)
 	}
 	c.over = true
-	c.s.trace.ended(c)
 }
 
 // finished reports whether nothing more will become of it.

@@ -15,7 +15,6 @@ type counts struct {
 	unsure  int64 // changes whose answer was lost: each may have happened or not
 	missing int64 // permits of those who were told that nobody knows whether they have them
 	asked   int64 // changes that were asked for
-	opened  bool  // the latch has been seen open
 	nobodys bool  // a receipt ran out: permits that were taken may be nobody's
 	unknown bool  // data was destroyed, or an engine crashed: nothing is counted any more
 }

@@ -155,11 +155,9 @@ func (e *engine) turn(what string, mail func(now gate.Time)) {
 	if e.s.log != nil {
 		e.s.note("    %v: %s", e, what)
 	}
-	e.s.trace.reads(e, now)
 	e.ringDue(now)
 	if mail != nil {
 		mail(now)
-		e.s.trace.asks(e)
 	}
 	e.ringDue(now)
 	e.timeOut(now)
@@ -189,7 +187,6 @@ func (e *engine) ringDue(now gate.Time) {
 	for _, c := range e.cells {
 		if c != nil && c.Machine.NextAlarm() <= now {
 			c.Machine.Wake(now, &e.fx)
-			e.s.trace.asks(e)
 			if at := c.Machine.NextAlarm(); at <= now {
 				e.s.violate("no-spin", "%v: the alarm of %s is still due after it rang", e, c.Name)
 			}

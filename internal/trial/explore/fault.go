@@ -135,7 +135,6 @@ func (s *state) destroy(f Fault) {
 	if f == LoseKey {
 		s.note("    the key of %s vanishes", nameOf(0))
 		s.do("DEL", nameOf(0))
-		s.trace.lost()
 		return
 	}
 	back := 1
@@ -144,7 +143,6 @@ func (s *state) destroy(f Fault) {
 	}
 	s.note("    a replica takes over that lacks the last %d changes", back)
 	s.server.Restore(s.history[len(s.history)-back])
-	s.trace.lost()
 	s.pass(s.now + 1e6) // nothing takes over in no time
 	s.history = nil
 	for _, e := range s.engines {
@@ -185,7 +183,6 @@ func (e *engine) fail(f Fault) {
 		e.paused, e.inTurn, e.failed = true, false, e.s.age
 	case PauseInTurn:
 		e.paused, e.inTurn, e.pausedAt, e.failed = true, true, e.now(), e.s.age
-		e.s.trace.reads(e, e.pausedAt)
 	case Die:
 		e.crashed, e.cutOff = true, true
 		e.s.unheard = true
@@ -246,15 +243,12 @@ func (e *engine) mend() {
 func (e *engine) breakSubscription() {
 	e.subscriptionDown, e.subscriptionHeld, e.deaf, e.messages, e.failed = true, false, false, nil, e.s.age
 	clear(e.s.subscribers[e.number])
-	e.s.trace.listens(e)
 }
 
 // mendSubscription subscribes to everything again.
 func (e *engine) mendSubscription() {
 	e.subscriptionDown, e.wishes = false, nil
-	for _, channel := range sortedKeys(e.heard) {
-		e.wishes = append(e.wishes, channel)
-	}
+	e.wishes = append(e.wishes, sortedKeys(e.heard)...)
 	for len(e.wishes) > 0 {
 		e.confirm()
 	}
@@ -277,7 +271,6 @@ func (e *engine) resume() {
 		for _, l := range mail {
 			l.note(e)
 			l.do(before)
-			e.s.trace.asks(e)
 		}
 		for _, c := range e.s.callers {
 			if c.e == e && c.hasHold() { // nobody has looked at a hold that was over, and was prolonged unseen
@@ -285,7 +278,6 @@ func (e *engine) resume() {
 			}
 		}
 		now := e.now()
-		e.s.trace.reads(e, now)
 		e.ringDue(now)
 		e.timeOut(now)
 		e.finish(now)
@@ -295,7 +287,6 @@ func (e *engine) resume() {
 		for _, l := range mail {
 			l.note(e)
 			l.do(now)
-			e.s.trace.asks(e)
 		}
 	})
 }

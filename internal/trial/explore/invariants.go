@@ -34,7 +34,6 @@ func (s *state) check() {
 	s.checkLines()
 	s.checkPermitLines()
 	s.counted.check(s)
-	s.trace.check()
 }
 
 // checkFast: nobody who fails fast waits while the loop knows that the link is down.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,4 +214,24 @@ func (s *state) checkWaitersOf(name int) {
 	if waits && next-s.now > longestSleep {
 		s.violate("nobody-sleeps-beside-a-free-lock", "%s is free, and the first of its waiters asks in %v", nameOf(name), time.Duration(next-s.now))
 	}
+}
+
+// orphan is a tenure that is to be released although it may not be in Redis.
+type orphan struct {
+	id uint64
+	at gate.Time
+}
+
+// orphans are those of a name, by the names of the fields of its gate.
+func (e *engine) orphans(name int) (all []orphan) {
+	if e.dead || e.cells[name] == nil {
+		return nil
+	}
+	lock := reflect.ValueOf(e.cells[name].Machine).Elem()
+	known := lock.FieldByName("contest").Elem().FieldByName("rivals").Elem().FieldByName("orphans")
+	for i := range known.Len() {
+		o := known.Index(i)
+		all = append(all, orphan{o.FieldByName("id").Uint(), gate.Time(o.FieldByName("at").Int())})
+	}
+	return all
 }

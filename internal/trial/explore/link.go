@@ -102,7 +102,6 @@ const mostPasses = 8
 
 // collect moves commands to the outbox; false: none waits there.
 func (e *engine) collect() bool {
-	e.s.trace.collected(e)
 	for op := range e.fx.Commands {
 		for i := range e.fx.Commands[op] {
 			c := &e.fx.Commands[op][i]
@@ -125,7 +124,6 @@ func (e *engine) send(now gate.Time) {
 			e.s.note("      %v sends %v %s", e, c.Op, describe(f))
 		}
 		e.flights = append(e.flights, f)
-		e.s.trace.sent(e, f)
 	}
 	e.outbox = e.outbox[:0]
 }
@@ -153,13 +151,11 @@ func (e *engine) answer(now gate.Time, c *gate.Command) {
 	if millis, late := c.Reply.Late(); late && c.Result == gate.Answered {
 		e.learnMillis(millis) // the dispatcher reads its clock anew when answers have come
 	}
-	e.s.trace.hears(e, now, c)
 	e.s.counted.hears(e, now, c)
 	e.s.hearsOfPlaces(c)
 	e.granting = c.Sent
 	c.Entry.Machine.Answer(now, c, &e.fx)
 	e.granting = 0
-	e.s.trace.asks(e)
 }
 
 var resultNames = [...]string{"answered", "not sent", "again", "denied", "unknown", "alone", "elsewhere"}
@@ -174,7 +170,6 @@ func (e *engine) subscribe(s gate.SubscriptionChange) {
 	}
 	delete(e.heard, s.Channel)
 	delete(e.s.subscribers[e.number], s.Channel)
-	e.s.trace.listens(e)
 	kept := e.wishes[:0]
 	for _, w := range e.wishes {
 		if w != s.Channel {
@@ -189,7 +184,6 @@ func (e *engine) confirm() {
 	channel := e.wishes[0]
 	e.wishes = e.wishes[1:]
 	e.s.subscribers[e.number][channel] = true
-	e.s.trace.listens(e)
 	e.s.meets(channel)
 	e.post(nil, "a channel is subscribed to", func(now gate.Time) { e.subscribed(now, channel) })
 }
@@ -216,11 +210,10 @@ func (e *engine) hear() {
 	e.pays(channel, news)
 	e.post(nil, "heard:"+said, func(now gate.Time) {
 		e.granting = now
-		granted, mark := e.s.grants(e), e.s.trace.mark(e)
+		granted := e.s.grants(e)
 		for _, c := range e.heard[channel] {
 			c.Machine.Message(now, news, &e.fx)
 		}
-		e.s.trace.heard(e, heard, mark)
 		e.s.checkGiven(e, heard, granted)
 		e.granting = 0
 	})

@@ -31,8 +31,6 @@ type state struct {
 	tape *tape
 	log  *[]string // what happens, in words; nil: nobody reads it
 
-	trace *trace // what happens, in the words of the specification; nil: nobody reads it
-
 	destroyed  bool  // data was
 	surprised  bool  // a command ran that had run before, or that could do nothing any more if it were an acquire; or one left a place in line alone whose owner it took or freed
 	unheard    bool  // a message was lost, an answer was late, or an engine died that stood in a queue
@@ -142,7 +140,6 @@ func (s *state) run(f *flight) {
 	if s.log != nil {
 		s.note("      redis runs %v %s: %d", f.Op, describe(f), f.answer)
 	}
-	s.trace.ran(f)
 	s.spread(r.messages)
 }
 
@@ -257,9 +254,7 @@ func (s *state) nextInstant() int64 {
 // pass moves true time. A probe is answered soon, or not at all: a link that broke before is down then. Who hears late what was left of
 // a lease sleeps for as long as if it had just been said.
 func (s *state) pass(at int64) {
-	from := s.now
 	s.now = at
-	s.trace.passed(from)
 	s.server.Micros = s.serverMicros()
 	for _, e := range s.engines {
 		if e.link == linkBroken && !e.dead {

@@ -10,8 +10,7 @@
 //
 // Search (search.go) visits every order of a small world once; states with equal hashes (hash.go, follow.go) are merged
 // (visited.go). Walk (walk.go) follows one random path through a bigger world. A path that breaks an invariant is
-// shrunk to a list of moves that can be replayed (finding.go). A trace is a path in the terms of the specification in
-// spec/ (trace.go, abstract.go).
+// shrunk to a list of moves that can be replayed (finding.go).
 //
 // The package uses gates only by events and effects, and scripts only by their contract, so that both may change
 // inside.

@@ -1,9 +1,0 @@
-package rivals
-
-import (
-	"testing"
-
-	"github.com/wheellock/wheellock/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }
