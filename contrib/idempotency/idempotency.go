@@ -85,9 +85,9 @@ type Options struct {
 	// NameMapper is that of the engine's Options: an answer is stored only by the process that has the key of the lock. Default nil.
 	NameMapper func(name string) string
 
-	// NotKept is called with an error that Is [ErrNotKept] for each answer that was to be kept and could not be: it is longer than MaxBody, or shorter than
-	// its Content-Length; the handler took over the connection; the lock was lost, the error then Is [engine.ErrLost]; Redis did not store
-	// it. Default nil: a warning of [slog.Default].
+	// NotKept is called with an error that Is [ErrNotKept] for each answer that was to be kept and could not be: it is longer than MaxBody, or
+	// shorter than its Content-Length; the handler took over the connection; the lock was lost, the error then Is [engine.ErrLost]; Redis did
+	// not store it. Default nil: a warning of [slog.Default].
 	NotKept func(r *http.Request, err error)
 }
 
@@ -100,10 +100,10 @@ var keptAlways = []string{
 // New makes middleware. The client must be connected to the Redis of the engine, to the same database, and must read from the master. The error is
 // [engine.ErrInvalid] and says what is wrong.
 //
-// The first request of a key is served under the lock of the key. The handler gets it with its body read, and with a context that ends when the
-// lock is lost; its cause is then [engine.ErrLost]. Its answer is stored before it is sent, and then stands for Keep, for requests of the
-// same client and key: they get it with the header "Idempotency-Replayed: true". Not kept, so that a repetition is served again, are answers of status 5xx and those that
-// ask to come again (408, 425, 429), what [Options].NotKept is told of, and those of a handler that panics.
+// The first request of a key is served under the lock of the key. The handler gets it with its body read, and with a context that ends when
+// the lock is lost; its cause is then [engine.ErrLost]. Its answer is stored before it is sent, and then stands for Keep, for requests of the
+// same client and key: they get it with the header "Idempotency-Replayed: true". Not kept, so that a repetition is served again, are answers
+// of status 5xx and those that ask to come again (408, 425, 429), what [Options].NotKept is told of, and those of a handler that panics.
 //
 // An answer that the handler flushes goes out as it is written, and is kept at its end. What needs the connection itself ([http.Hijacker]) gets it,
 // and nothing is kept.

@@ -403,7 +403,8 @@ func TestRepetitionsAtOnce(t *testing.T) {
 	}
 }
 
-// A handler that loses its lock knows it by its context, its client gets its answer, and nothing is stored, neither by a holder that does not know yet.
+// A handler that loses its lock knows it by its context, its client gets its answer, and nothing is stored, neither by a holder that does not
+// know yet.
 func TestALostLockStoresNothing(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*redistest.Server, *engine.Hold, context.Context){

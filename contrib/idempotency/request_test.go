@@ -74,8 +74,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Bodies reach the handler as they came, and a gzipped one is not unpacked. What has no key, or another method, is served as if the middleware were not
-// there.
+// Bodies reach the handler as they came, and a gzipped one is not unpacked. What has no key, or another method, is served as if the middleware
+// were not there.
 func TestRequestsThatAreServed(t *testing.T) {
 	t.Parallel()
 	s, redis := newSite(t, idempotency.Options{MaxBody: 30}, func(w http.ResponseWriter, r *http.Request) {
