@@ -7,7 +7,7 @@
 //
 // By default the key is the request's Idempotency-Key, so that a client that repeats a request does not have it served twice at the same
 // time. That is all a lock can do: an answer is not kept, so a repetition that comes after the first has been served is served again,
-// unless the handler remembers what it did.
+// unless the handler remembers what it did. The module contrib/idempotency keeps answers.
 package httplock
 
 import (

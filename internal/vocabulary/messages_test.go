@@ -141,7 +141,7 @@ func textOf(lit *ast.BasicLit) string {
 }
 
 var (
-	prefix = regexp.MustCompile(`^(wheellock|futures|flight|wheelcron): `)
+	prefix = regexp.MustCompile(`^(wheellock|futures|flight|idempotency|wheelcron): `)
 	verb   = regexp.MustCompile(`%[.0-9]*[a-z]`)
 )
 

@@ -1,0 +1,9 @@
+package grpclock_test
+
+import (
+	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

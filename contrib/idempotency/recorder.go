@@ -1,0 +1,116 @@
+package idempotency
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+)
+
+// recorder takes the answer of a handler. It holds it back until it is stored, or lets it pass when the handler flushes it, and when it is too
+// long to be kept.
+type recorder struct {
+	http.ResponseWriter
+	most int // of bytes
+
+	status  int // 0: the answer has not begun
+	header  http.Header
+	body    []byte
+	passes  bool  // what is written goes out at once
+	dropped error // why nothing is recorded any more
+}
+
+// begin takes the status, and the headers as they are now.
+func (rec *recorder) begin(status int) {
+	if rec.status == 0 {
+		rec.status, rec.header = status, rec.Header().Clone()
+	}
+}
+
+// WriteHeader implements http.ResponseWriter. An informational status goes out at once; what net/http would not send panics, as there.
+func (rec *recorder) WriteHeader(status int) {
+	switch {
+	case status < 100 || status > 999:
+		panic(fmt.Sprintf("idempotency: invalid WriteHeader code %d", status))
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		rec.ResponseWriter.WriteHeader(status)
+	default:
+		rec.begin(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (rec *recorder) Write(p []byte) (int, error) {
+	rec.begin(http.StatusOK)
+	if rec.dropped == nil && len(rec.body)+len(p) > rec.most {
+		if err := rec.drop(fmt.Errorf("it has more than %d bytes", rec.most)); err != nil {
+			return 0, err
+		}
+	}
+	if rec.dropped == nil {
+		rec.body = append(rec.body, p...)
+	}
+	if rec.passes {
+		return rec.ResponseWriter.Write(p)
+	}
+	return len(p), nil
+}
+
+// drop lets the answer pass, and forgets it.
+func (rec *recorder) drop(why error) error {
+	err := rec.pass()
+	rec.dropped, rec.body, rec.passes = why, nil, true
+	return err
+}
+
+// pass sends what is held back.
+func (rec *recorder) pass() error {
+	if rec.passes || rec.status == 0 {
+		return nil
+	}
+	rec.passes = true
+	rec.ResponseWriter.WriteHeader(rec.status)
+	if len(rec.body) == 0 {
+		return nil
+	}
+	_, err := rec.ResponseWriter.Write(rec.body)
+	return err
+}
+
+// asksAgain tells that a repetition is to be served, and not to get this answer.
+func (rec *recorder) asksAgain() bool {
+	switch rec.status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return rec.status >= http.StatusInternalServerError
+}
+
+// endedEarly tells that the body is not as long as the handler said.
+func (rec *recorder) endedEarly() bool {
+	said, err := strconv.Atoi(rec.header.Get("Content-Length"))
+	return err == nil && said != len(rec.body)
+}
+
+// FlushError has the answer go out as it is written, for http.ResponseController.
+func (rec *recorder) FlushError() error {
+	rec.begin(http.StatusOK)
+	return errors.Join(rec.pass(), http.NewResponseController(rec.ResponseWriter).Flush())
+}
+
+// Flush implements http.Flusher.
+func (rec *recorder) Flush() { _ = rec.FlushError() }
+
+// Hijack implements http.Hijacker.
+func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(rec.ResponseWriter).Hijack()
+	if err == nil {
+		err = rec.drop(errors.New("the handler took over the connection"))
+	}
+	return conn, buffered, err
+}
+
+// Unwrap is for http.ResponseController.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

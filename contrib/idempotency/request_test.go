@@ -1,0 +1,229 @@
+package idempotency_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wheellock/wheellock/contrib/idempotency"
+	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
+)
+
+// send writes a request as it stands and returns the answer. At its end the connection is closed on this side, or not.
+func (s site) send(head, body string, ends bool) reply {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, head+"\r\nHost: here\r\nX-Account: a\r\nConnection: close\r\n\r\n"+body); err != nil {
+		s.t.Fatal(err)
+	}
+	if ends {
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	read, _ := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	return reply{answer, string(read)}
+}
+
+// What is no key, no client or no whole body has an answer that says so, and the handler does not run.
+func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s, redis := newSite(t, idempotency.Options{Required: true, MaxBody: 10}, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
+	for name, c := range map[string]struct {
+		head, body string
+		status     int
+	}{
+		"no key":               {"POST / HTTP/1.1", "", 400},
+		"an empty key":         {"POST / HTTP/1.1\r\nIdempotency-Key:", "", 400},
+		"an empty string":      {"POST / HTTP/1.1\r\nIdempotency-Key: \"\"", "", 400},
+		"two keys":             {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nidempotency-key: b", "", 400},
+		"one key twice":        {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nIdempotency-Key: a", "", 400},
+		"256 bytes":            {"POST / HTTP/1.1\r\nIdempotency-Key: " + strings.Repeat("a", 256), "", 400},
+		"a tab":                {"POST / HTTP/1.1\r\nIdempotency-Key: a\tb", "", 400},
+		"bytes over 127":       {"POST / HTTP/1.1\r\nIdempotency-Key: caf\xc3\xa9", "", 400},
+		"no UTF-8":             {"POST / HTTP/1.1\r\nIdempotency-Key: \xff", "", 400},
+		"no client":            {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nX-Account: ", "", 403},
+		"a body that ends":     {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nContent-Length: 9", "half", 400},
+		"chunks that end":      {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nTransfer-Encoding: chunked", "4\r\nhalf\r\n", 400},
+		"chunks that are none": {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nTransfer-Encoding: chunked", "x\r\n", 400},
+		"a long body":          {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nContent-Length: 11", "eleven byte", 413},
+		"many chunks":          {"POST / HTTP/1.1\r\nIdempotency-Key: a\r\nTransfer-Encoding: chunked", "b\r\neleven byte\r\n0\r\n\r\n", 413},
+	} {
+		answer := s.send(c.head, c.body, true)
+		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != c.status || kind != "application/problem+json" || !strings.Contains(answer.body, fmt.Sprintf(`"status":%d,"detail":"`, c.status)) {
+			t.Errorf("%s: %s %s %q, want %d", name, answer.Status, kind, answer.body, c.status)
+		}
+	}
+	if keys := redis.Keys(); len(keys) != 0 {
+		t.Errorf("in Redis are %q", keys)
+	}
+}
+
+// Bodies reach the handler as they came, and a gzipped one is not unpacked. What has no key, or another method, is served as if the middleware
+// were not there.
+func TestRequestsThatAreServed(t *testing.T) {
+	t.Parallel()
+	s, redis := newSite(t, idempotency.Options{MaxBody: 30}, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%q %v %v", body, err, idempotency.HoldOf(r.Context()) != nil)
+	})
+	long := strings.Repeat("x", 31)
+	for name, c := range map[string]struct{ head, body, want string }{
+		"ten bytes": {"POST /1 HTTP/1.1\r\nIdempotency-Key: 1\r\nContent-Length: 10", "ten bytes!", `"ten bytes!" <nil> true`},
+		"chunks":    {"PATCH /2 HTTP/1.1\r\nIdempotency-Key: 2\r\nTransfer-Encoding: chunked", "3\r\nhal\r\n1\r\nf\r\n0\r\n\r\n", `"half" <nil> true`},
+		"no body":   {"POST /3 HTTP/1.1\r\nIdempotency-Key: 3", "", `"" <nil> true`},
+		"gzip":      {"POST /4 HTTP/1.1\r\nIdempotency-Key: 4\r\nContent-Encoding: gzip\r\nContent-Length: 4", "\x1f\x8b\b\x00", `"\x1f\x8b\b\x00" <nil> true`},
+		"no key":    {"POST /5 HTTP/1.1\r\nContent-Length: 31", long, `"` + long + `" <nil> false`},
+		"PUT":       {"PUT /6 HTTP/1.1\r\nIdempotency-Key: 6\r\nContent-Length: 31", long, `"` + long + `" <nil> false`},
+		"GET":       {"GET /7 HTTP/1.1\r\nIdempotency-Key: 7\r\nIdempotency-Key: 7", "", `"" <nil> false`},
+	} {
+		for range 2 {
+			if answer := s.send(c.head, c.body, false); answer.StatusCode != http.StatusOK || answer.body != c.want {
+				t.Errorf("%s: %s %s, want %s", name, answer.Status, answer.body, c.want)
+			}
+		}
+	}
+	if answers := redis.Keys(); len(answers) != 4 {
+		t.Errorf("in Redis are %q", answers)
+	}
+}
+
+// In an outage a request is refused, or served without its key; at once if the outage is known, and after a second if Redis is frozen.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	for name, on := range map[string]idempotency.OnOutage{"refused": idempotency.Refuse, "let in": idempotency.LetIn} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			e := testkit.Connect(t, redis.Addr())
+			client := newClient(t, redis.Addr())
+			handle := func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				fmt.Fprintf(w, "%s %v", body, err)
+			}
+			s := serve(t, e, client, idempotency.Options{OnOutage: on}, handle)
+			patient := serve(t, e, client, idempotency.Options{OnOutage: on, Wait: time.Hour}, handle)
+			check := func(what string) {
+				t.Helper()
+				for _, s := range []site{s, patient} {
+					if on == idempotency.LetIn {
+						if answer := s.wants("k", "body", http.StatusOK); answer.body != "body <nil>" {
+							t.Errorf("%s: the answer is %q", what, answer.body)
+						}
+					} else if answer := s.wants("k", "body", http.StatusServiceUnavailable); answer.Header.Get("Retry-After") != "1" {
+						t.Errorf("%s: Retry-After is %q", what, answer.Header.Get("Retry-After"))
+					}
+				}
+			}
+			redis.Freeze()
+			check("frozen")
+			redis.Thaw()
+			redis.Kill()
+			redistest.Await(t, "the outage to be known", func() bool { return !e.Up() })
+			check("killed")
+			e.Close()
+			s.wants("k", "body", http.StatusServiceUnavailable)
+		})
+	}
+}
+
+// An answer reaches its client also if Redis has gone while the handler ran, or does not answer. NotKept says why it is not kept.
+func TestAnOutageBeforeTheStore(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(*redistest.Server){"killed": (*redistest.Server).Kill, "frozen": (*redistest.Server).Freeze} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			redis := redistest.Start(t)
+			s := serve(t, testkit.Connect(t, redis.Addr()), newClient(t, redis.Addr()), idempotency.Options{}, func(w http.ResponseWriter, r *http.Request) {
+				stop(redis)
+				_, _ = io.WriteString(w, "done")
+			})
+			if answer := s.wants("k", "", http.StatusOK); answer.body != "done" {
+				t.Errorf("the answer is %q", answer.body)
+			}
+			testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), "store it")
+			if name == "frozen" {
+				redis.Thaw()
+			}
+		})
+	}
+}
+
+// A full Redis stores nothing, the client has its answer, and NotKept has the server's words. What else stands under the names is told as 500.
+func TestAnswersThatRedisCannotStore(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	client := newClient(t, redis.Addr())
+	s := serve(t, testkit.Connect(t, redis.Addr()), client, idempotency.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		redis.MustDo("CONFIG", "SET", "maxmemory", "1")
+		_, _ = io.WriteString(w, "done")
+	})
+	s.wants("k", "", http.StatusOK)
+	testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), "OOM")
+	redis.MustDo("CONFIG", "SET", "maxmemory", "0")
+
+	const name = "idempotency:{ca978112ca1bbdcafac231b39a23dc4d:k}" // the account by its hash, and the key
+	for _, fill := range [][]string{{"LPUSH", name + ":answer", "x"}, {"SET", name + ":answer", "x"}, {"SET", name + ":answer", ""}, {"SET", name, "x"}} {
+		redis.MustDo("DEL", name, name+":answer")
+		redis.MustDo(fill...)
+		s.wants("k", "", http.StatusInternalServerError)
+		if is := redis.MustDo("EXISTS", fill[1]).Int; is != 1 {
+			t.Errorf("%v is gone", fill)
+		}
+	}
+}
+
+func requestOf(t *testing.T, ctx context.Context) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/orders?n=1", nil)
+	r.Header.Set("Idempotency-Key", "k")
+	r.Header.Set("X-Account", "a")
+	return r
+}
+
+// A client that leaves while it waits leaves nothing behind.
+func TestAClientThatLeaves(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	e := testkit.Connect(t, redis.Addr())
+	came, on := make(chan struct{}), make(chan struct{})
+	s := serve(t, e, newClient(t, redis.Addr()), idempotency.Options{Wait: time.Hour}, func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-on
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Config.Handler.ServeHTTP(httptest.NewRecorder(), requestOf(t, context.Background()))
+	}()
+	testkit.Receive(t, "the first request to be served", came)
+	ctx, leave := context.WithCancel(context.Background())
+	waiting := make(chan int)
+	go func() {
+		answer := httptest.NewRecorder()
+		s.Config.Handler.ServeHTTP(answer, requestOf(t, ctx))
+		waiting <- answer.Code
+	}()
+	redistest.Await(t, "the repetition to wait", func() bool { return e.Stats().Waiting == 1 })
+	leave()
+	if code := testkit.Receive(t, "the repetition to leave", waiting); code != http.StatusServiceUnavailable {
+		t.Errorf("it is answered %d", code)
+	}
+	close(on)
+	<-done
+	redistest.Await(t, "only the answer to stand", func() bool { return len(redis.Keys()) == 1 })
+}
