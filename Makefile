@@ -16,7 +16,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-servers micro interop interop-simple release chaos chaos-selftest chaos-rivals rivals-suites soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec explore-selftest mutants shape fuzz bench bench-fleet bench-outage bench-servers micro interop interop-simple release chaos chaos-selftest chaos-rivals rivals-suites soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,12 @@ bench: ## rivals side by side, Redisson where a JDK and Maven are, redis-py wher
 
 bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 17 minutes
 	@$(MAKE) bench PEERS="--out results/fleet --rounds 1 --for 4s --work 'fleet-*' $(PEERS)"
+
+bench-outage: ## requests of a handler while Redis is killed, frozen, replaced by its replica, with rivals: table, JSON, picture, excerpts; 4 minutes
+	@.ci/prepare redis
+	@command -v redis-sentinel >/dev/null || { echo "redis-sentinel is missing"; exit 1; }
+	@$(GO) -C bench/peers run . --outages --out results/outage $(PEERS)
+	@$(GO) -C bench/peers test -vet=off -count 1 -run '^TestResultsAreDrawnAsTheyStand$$' . -update
 
 bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes
 	@set -e; for command in redis-7.0 redis-8.0 redis-8.2 valkey-8.1 valkey-9 'redis-8.0 --io-threads 2' 'valkey-8.1 --io-threads 2' 'valkey-9 --io-threads 2'; do \

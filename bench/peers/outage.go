@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,8 +107,12 @@ func (d *deployment) settled() bool {
 	return resp.InfoFields(d.nodes[1].Do("INFO", "replication").Text)["master_link_status"] == "up"
 }
 
+// promoted says whether a sentinel tells clients that the replica is the master now.
 func (d *deployment) promoted() bool {
-	return resp.InfoFields(d.nodes[1].Do("INFO", "replication").Text)["role"] == "master"
+	return slices.ContainsFunc(d.sentinels, func(s *redisserver.Server) bool {
+		at := s.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", redisserver.MasterName).Texts()
+		return len(at) == 2 && at[1] == strconv.Itoa(d.nodes[1].Port)
+	})
 }
 
 // await looks until something is so.

@@ -71,7 +71,7 @@ the requests that were due in the first second after its end were served within 
 `
 )
 
-// table is the one for README.md and docs/BENCHMARKS.md.
+// table has what decides.
 func (r *outageReport) table() string {
 	out := &figures.Page{}
 	var columns []string
@@ -98,6 +98,13 @@ func (r *outageReport) table() string {
 	}
 	return strings.TrimLeft(out.String(), "\n")
 }
+
+// excerpt is for README.md and docs/BENCHMARKS.md: it begins with a line of its own.
+func (r *outageReport) excerpt() string {
+	return fmt.Sprintf("%s%s:\n\n%s", excerptBegins, r.Environment, r.table())
+}
+
+const excerptBegins = "One run of `make bench-outage`, "
 
 func (t tally) longest() string {
 	if t.Hung > 0 {
