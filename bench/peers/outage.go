@@ -5,40 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/testkit/child"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/redisserver"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
-// An outage of Redis meets a site (site.go) that has visitors in an open loop: what becomes of them says what a library does to those who use it.
+// An outage of Redis meets a site (site.go) to which requests come in an open loop: what becomes of them says what a library does to its users.
 type outage struct {
 	ID, Title    string
 	began, ended string // what is done, in the picture
-	sentinels    bool
 	begin        func(*deployment) error
-	end          func(context.Context, *deployment) error // returns when Redis can serve again; nil: its sentinels see to that
+	end          func(context.Context, *deployment) error // nil: the sentinel ends it
 }
 
 var outages = []outage{
-	{"killed", "Redis is killed, and started again without data", "killed", "started", false, kill,
-		func(ctx context.Context, d *deployment) error { return d.nodes[0].Launch(ctx) }},
-	{"frozen", "Redis is frozen (SIGSTOP), and goes on (SIGCONT)", "frozen", "goes on", false,
-		func(d *deployment) error { return d.nodes[0].Process().Freeze() },
-		func(_ context.Context, d *deployment) error { return d.nodes[0].Process().Thaw() }},
-	{"failover", "the master is killed, and three sentinels, for which 1 s of silence is enough, make its replica the master", "killed", "promoted", true, kill, nil},
+	{"killed", "Redis is killed, and started again without data", "killed", "started", kill,
+		func(ctx context.Context, d *deployment) error { return d.master.Launch(ctx) }},
+	{"frozen", "Redis is frozen (SIGSTOP), and goes on (SIGCONT)", "frozen", "goes on",
+		func(d *deployment) error { return d.master.Process().Freeze() },
+		func(_ context.Context, d *deployment) error { return d.master.Process().Thaw() }},
+	{"failover", "the master is killed, and a sentinel, for which 1 s of silence is enough, makes its replica the master and says so", "killed", "promoted", kill, nil},
 }
 
 func kill(d *deployment) error {
-	d.nodes[0].Kill()
+	d.master.Kill()
 	return nil
 }
 
@@ -46,103 +43,66 @@ const (
 	outageRate  = 300             // requests a second
 	outageKeys  = 10              // of which a request has any
 	outageBound = 5 * time.Second // a request that takes longer is abandoned: it hangs
-	promotion   = 20 * time.Second
 )
 
-// phases are how long a turn goes on before, during and after the outage. How long it takes to promote a replica, the sentinels decide.
+// phases are how long a turn goes on before, during and after the outage. How long it takes to promote a replica, the sentinel decides.
 type phases struct{ before, during, after time.Duration }
 
 var outagePhases = phases{3 * time.Second, 5 * time.Second, 6 * time.Second}
 
-// deployment is the servers of one turn.
+// deployment is the servers of one turn; only the master, unless a sentinel is to end the outage.
 type deployment struct {
-	url       string
-	nodes     []*server // the master first
-	sentinels []*redisserver.Server
+	master, replica *server
+	sentinel        *redisserver.Server
+	url             string
 }
 
-// deploy starts a server, or a master with a replica and three sentinels. What has started is returned with an error, too.
-func deploy(ctx context.Context, command string, sentinels bool) (*deployment, error) {
-	master, err := startServer(ctx, command, "", 0)
-	if err != nil {
-		return &deployment{}, err
-	}
-	d := &deployment{url: master.url, nodes: []*server{master}}
-	if !sentinels {
-		return d, nil
-	}
-	replica, err := startServer(ctx, fmt.Sprintf("%s --replicaof 127.0.0.1 %d", command, master.Port), "", 0)
-	if err != nil {
+// deploy returns also with an error what has been started.
+func deploy(ctx context.Context, command string, replicated bool) (d *deployment, err error) {
+	d = &deployment{}
+	if d.master, err = startServer(ctx, command, "", 0); err != nil {
 		return d, err
 	}
-	d.nodes = append(d.nodes, replica)
-	var addrs []string
-	for range 3 {
-		s := redisserver.Sentinel(master.Addr, 2)
-		s.Apart = true
-		if s.Dir, err = os.MkdirTemp("", "peers"); err != nil {
-			return d, err
-		}
-		d.sentinels = append(d.sentinels, s)
-		if err := s.Start(ctx); err != nil {
-			return d, err
-		}
-		if err := s.Hasten().Err(); err != nil {
-			return d, err
-		}
-		addrs = append(addrs, s.Addr)
+	if d.url = d.master.url; !replicated {
+		return d, nil
 	}
-	d.url = fmt.Sprintf("redis://%s?addr=%s&master_set=%s", addrs[0], strings.Join(addrs[1:], "&addr="), redisserver.MasterName)
-	return d, await(ctx, "sentinels that know all", d.settled)
+	if d.replica, err = startServer(ctx, fmt.Sprintf("%s --replicaof 127.0.0.1 %d", command, d.master.Port), "", 0); err != nil {
+		return d, err
+	}
+	d.sentinel = redisserver.Sentinel(d.master.Addr, 1)
+	d.sentinel.Apart, d.sentinel.Dir = true, d.master.Dir
+	if err := d.sentinel.Start(ctx); err != nil {
+		return d, err
+	}
+	d.url = fmt.Sprintf("redis://%s?master_set=%s", d.sentinel.Addr, redisserver.MasterName)
+	return d, errors.Join(d.sentinel.Hasten().Err(), await("the replica to follow its master", func() bool {
+		return d.sentinel.Do("SENTINEL", "MASTER", redisserver.MasterName).Fields()["num-slaves"] == "1" &&
+			resp.InfoFields(d.replica.Do("INFO", "replication").Text)["master_link_status"] == "up"
+	}))
 }
 
-// settled says whether the replica follows its master, and each sentinel knows of both and of the other sentinels.
-func (d *deployment) settled() bool {
-	for _, s := range d.sentinels {
-		knows := s.Do("SENTINEL", "MASTER", redisserver.MasterName).Fields()
-		if knows["flags"] != "master" || knows["num-other-sentinels"] != "2" || knows["num-slaves"] != "1" {
-			return false
-		}
-	}
-	return resp.InfoFields(d.nodes[1].Do("INFO", "replication").Text)["master_link_status"] == "up"
-}
-
-// promoted says whether a sentinel tells clients that the replica is the master now.
+// promoted says whether the sentinel tells clients that the replica is the master now.
 func (d *deployment) promoted() bool {
-	return slices.ContainsFunc(d.sentinels, func(s *redisserver.Server) bool {
-		at := s.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", redisserver.MasterName).Texts()
-		return len(at) == 2 && at[1] == strconv.Itoa(d.nodes[1].Port)
-	})
+	at := d.sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", redisserver.MasterName).Texts()
+	return len(at) == 2 && at[1] == strconv.Itoa(d.replica.Port)
 }
 
-// await looks until something is so.
-func await(ctx context.Context, what string, is func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, promotion)
-	defer cancel()
-	for !is() {
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return fmt.Errorf("waiting for %s: %w", what, err)
-		}
+func await(what string, is func() bool) error {
+	if !child.Await(is) {
+		return fmt.Errorf("waited in vain for %s", what)
 	}
 	return nil
 }
 
 func (d *deployment) Close() {
-	for _, s := range d.sentinels {
-		s.Kill()
-		os.RemoveAll(s.Dir)
+	if d.sentinel != nil {
+		d.sentinel.Kill()
 	}
-	for _, n := range d.nodes {
-		n.Close()
+	for _, s := range []*server{d.replica, d.master} {
+		if s != nil {
+			s.Close()
+		}
 	}
-}
-
-// request is one as its visitor saw it.
-type request struct {
-	due   time.Duration // after the first
-	took  time.Duration // from when it was due
-	code  int           // 0: abandoned
-	known bool          // the library had said that Redis is down when it came
 }
 
 // visitors come to a site.
@@ -154,7 +114,15 @@ type visitors struct {
 	mu     sync.Mutex // guards the rest
 	seen   []request
 	behind time.Duration // by how much a request was sent too late, at most
-	failed error         // what came of a request that was neither answered nor abandoned, such as a site that has gone
+	failed error         // of a request that was neither answered nor abandoned, as when the site has gone
+}
+
+// request is one as its visitor saw it.
+type request struct {
+	due   time.Duration // after the first
+	took  time.Duration // from when it was due
+	code  int           // 0: abandoned
+	known bool          // when it came, the library had said that Redis is down
 }
 
 func newVisitors(site string, bound time.Duration) *visitors {
@@ -175,8 +143,7 @@ func (v *visitors) come(ctx context.Context) {
 }
 
 func (v *visitors) visit(due time.Duration, key int) {
-	r := request{due: due}
-	behind := time.Since(v.began) - due
+	r, behind := request{due: due}, time.Since(v.began)-due
 	ask, err := http.NewRequest(http.MethodPost, "http://"+v.site, nil)
 	if err == nil {
 		ask.Header.Set(keyHeader, "stock:"+strconv.Itoa(key))
@@ -189,8 +156,8 @@ func (v *visitors) visit(due time.Duration, key int) {
 	r.took = time.Since(v.began) - due
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if late, is := errors.AsType[net.Error](err); err != nil && !(is && late.Timeout()) {
-		v.failed = errors.Join(err, v.failed)
+	if err != nil && !os.IsTimeout(err) {
+		v.failed = err
 	}
 	v.seen, v.behind = append(v.seen, r), max(v.behind, behind)
 }
@@ -208,56 +175,55 @@ type tally struct {
 	Longest  float64 `json:"longest_us"`
 }
 
-// count counts the requests of which which says so.
-func (v *visitors) count(which func(request) bool) (t tally) {
+// count counts the requests that were due in a time; of them those that came when the library had said that Redis is down, or all.
+func (v *visitors) count(from, to time.Duration, onlyKnown bool) (t tally) {
 	var times figures.Histogram
 	for _, r := range v.seen {
-		if !which(r) {
+		if r.due < from || r.due >= to || onlyKnown && !r.known {
 			continue
 		}
 		t.Sent++
 		times.Record(r.took)
-		t.Longest = max(t.Longest, micros(r.took))
-		switch late := r.took > guardBudget; {
+		late := r.took > guardBudget
+		switch {
 		case r.code == 0:
 			t.Hung++
-		case r.code == http.StatusOK && !late:
+			continue
+		case r.code != http.StatusOK:
+			t.Refused++
+		case late:
+			t.Answered++
+		default:
 			t.Answered++
 			t.InTime++
-		case r.code == http.StatusOK:
-			t.Answered++
+		}
+		if late {
 			t.Late++
-		default:
-			t.Refused++
-			if late {
-				t.Late++
-			}
 		}
 	}
-	t.P50, t.P99 = micros(times.Percentile(50)), micros(times.Percentile(99))
+	t.P50, t.P99, t.Longest = micros(times.Percentile(50)), micros(times.Percentile(99)), micros(times.Percentile(100))
 	return t
 }
 
-// outageResult is one turn: a library in an outage. Its parts are of requests by when they were due.
+// outageResult is one turn: a library in an outage. Its tallies are of requests by when they were due.
 type outageResult struct {
 	Outage     string  `json:"outage"`
 	Contestant string  `json:"contestant"`
 	Void       string  `json:"void,omitempty"` // why none of the figures counts
 	Begin      float64 `json:"begin_s"`        // of the outage, after the first request
 	End        float64 `json:"end_s"`
-	Behind     float64 `json:"sent_too_late_us"` // a request, at most: the measuring process had no processor
+	Behind     float64 `json:"sent_too_late_us"` // a request, at most: the machine had other work
 	Whole      tally   `json:"whole_outage"`
 	FromOne    tally   `json:"outage_from_one_second_on"`
-	Known      tally   `json:"outage_known"` // came while the library said that Redis is down
+	Known      tally   `json:"outage_known"`
 	First      tally   `json:"first_second_after"`
-	Later      tally   `json:"later_after"`
 	Seconds    []tally `json:"seconds"`
 }
 
 // turn lets a library go through the outage.
 func (o outage) turn(ctx context.Context, e entry, command string, p phases) (r outageResult, err error) {
 	r = outageResult{Outage: o.ID, Contestant: e.name}
-	d, err := deploy(ctx, command, o.sentinels)
+	d, err := deploy(ctx, command, o.end == nil)
 	defer d.Close()
 	if err != nil {
 		return r, err
@@ -275,13 +241,18 @@ func (o outage) turn(ctx context.Context, e entry, command string, p phases) (r 
 	}
 	v := newVisitors(address, outageBound)
 	coming, stop := context.WithCancel(ctx)
-	defer stop()
 	var come sync.WaitGroup
 	come.Go(func() { v.come(coming) })
 	begin, end, err := o.strike(ctx, d, v.began, p)
 	stop()
 	come.Wait()
-	r.take(v, begin, end)
+
+	r.Begin, r.End, r.Behind = begin.Seconds(), end.Seconds(), micros(v.behind)
+	r.Whole, r.FromOne, r.Known = v.count(begin, end, false), v.count(begin+time.Second, end, false), v.count(begin, end, true)
+	r.First = v.count(end, end+time.Second, false)
+	for at := time.Duration(0); at+time.Second <= end+p.after; at += time.Second { // whole ones
+		r.Seconds = append(r.Seconds, v.count(at, at+time.Second, false))
+	}
 	return r, errors.Join(err, v.failed)
 }
 
@@ -295,33 +266,12 @@ func (o outage) strike(ctx context.Context, d *deployment, start time.Time, p ph
 		return begin, end, err
 	}
 	if o.end == nil {
-		err = await(ctx, "a promotion", d.promoted)
+		err = await("a promotion", d.promoted)
 	} else if err = pause(ctx, begin+p.during-time.Since(start)); err == nil {
 		err = o.end(ctx, d)
 	}
 	end = time.Since(start)
-	if err == nil {
-		err = pause(ctx, p.after)
-	}
-	return begin, end, err
-}
-
-// take counts what became of the visitors.
-func (r *outageResult) take(v *visitors, begin, end time.Duration) {
-	between := func(from, to time.Duration) func(request) bool {
-		return func(one request) bool { return one.due >= from && one.due < to }
-	}
-	var last time.Duration
-	for _, one := range v.seen {
-		last = max(last, one.due)
-	}
-	r.Begin, r.End, r.Behind = begin.Seconds(), end.Seconds(), micros(v.behind)
-	r.Whole, r.FromOne = v.count(between(begin, end)), v.count(between(begin+time.Second, end))
-	r.Known = v.count(func(one request) bool { return one.known && between(begin, end)(one) })
-	r.First, r.Later = v.count(between(end, end+time.Second)), v.count(between(end+time.Second, last+1))
-	for at := time.Duration(0); at+time.Second <= last+time.Second/outageRate; at += time.Second { // whole ones
-		r.Seconds = append(r.Seconds, v.count(between(at, at+time.Second)))
-	}
+	return begin, end, errors.Join(err, pause(ctx, p.after))
 }
 
 // goThrough lets each library that guards sites go through each outage, and reports it.
@@ -338,17 +288,17 @@ func goThrough(ctx context.Context, opts options) error {
 			if e.guard == nil {
 				continue
 			}
-			result, err := o.turn(ctx, e, opts.servers[0], outagePhases)
+			turn, err := o.turn(ctx, e, opts.servers[0], outagePhases)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if err != nil {
-				result.Void = err.Error()
+				turn.Void = err.Error()
 				void++
 			}
-			r.Turns = append(r.Turns, result)
-			fmt.Fprintf(os.Stderr, "%-9s %-12s outage %.1f s  longest %s, from one second on %s  first second after %s in time  %s\n", o.ID, e.name,
-				result.End-result.Begin, microseconds(result.Whole.Longest), microseconds(result.FromOne.Longest), result.First.share(), result.Void)
+			r.Turns = append(r.Turns, turn)
+			fmt.Fprintf(os.Stderr, "%-9s %-12s longest %s, from one second on %s; in time after %s; sent %s too late at most %s\n", o.ID, e.name,
+				microseconds(turn.Whole.Longest), microseconds(turn.FromOne.Longest), turn.First.share(), microseconds(turn.Behind), turn.Void)
 		}
 	}
 	if err := r.write(os.Stdout, opts.out); err != nil || void == 0 {
