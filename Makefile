@@ -151,10 +151,10 @@ bench: ## rivals side by side, Redisson where a JDK and Maven are, redis-py wher
 bench-fleet: ## 2 to 256 processes that want one name, by every kind of lock, rivals too: table, JSON, picture; 17 minutes
 	@$(MAKE) bench PEERS="--out results/fleet --rounds 1 --for 4s --work 'fleet-*' $(PEERS)"
 
-bench-outage: ## requests of a handler while Redis is killed, frozen, replaced by its replica, with rivals: table, JSON, picture, excerpts; 4 minutes
+bench-outage: ## requests of a handler while Redis is killed, frozen, replaced by its replica, with rivals: table, JSON, picture, excerpts; 3 minutes
 	@.ci/prepare redis
 	@command -v redis-sentinel >/dev/null || { echo "redis-sentinel is missing"; exit 1; }
-	@$(GO) -C bench/peers run . --outages --out results/outage $(PEERS)
+	@$(GO) -C bench/peers run . --outages $(PEERS)
 	@$(GO) -C bench/peers test -vet=off -count 1 -run '^TestResultsAreDrawnAsTheyStand$$' . -update
 
 bench-servers: ## servers side by side, with and without io-threads: table and JSON; 10 minutes

@@ -130,7 +130,7 @@ func parseFlags(args []string) (options, error) {
 	})
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	flags.DurationVar(&opts.away, "away", 0, "`time` that a proxy adds on the way to Redis, and as much on the way back")
-	flags.BoolVar(&opts.outages, "outages", false, "instead of works: what becomes of the requests of a net/http handler when Redis is killed, frozen, or replaced by its replica")
+	flags.BoolVar(&opts.outages, "outages", false, "instead of works: what becomes of the requests of a net/http handler when Redis is killed, frozen, or replaced by its replica; of the other flags only, out and the first redis-server apply")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	python := flags.String("redis-py", "", "`folder` of internal/interop/suites/polyglot, made ready by .ci/redis-py; adds redis-py")
 	flags.Usage = func() { explain(flags) }
@@ -142,6 +142,9 @@ func parseFlags(args []string) (options, error) {
 	}
 	if opts.servers == nil {
 		opts.servers = []string{"redis-server"}
+	}
+	if opts.outages && opts.out == defaultOut() {
+		opts.out = filepath.Join(opts.out, "outage")
 	}
 	if opts.rounds < 1 || opts.length <= 0 || opts.away < 0 {
 		return options{}, fmt.Errorf("--rounds and --for must be above zero, --away not below it")

@@ -94,7 +94,7 @@ func await(what string, is func() bool) error {
 	return nil
 }
 
-func (d *deployment) Close() {
+func (d *deployment) stop() {
 	if d.sentinel != nil {
 		d.sentinel.Kill()
 	}
@@ -224,7 +224,7 @@ type outageResult struct {
 func (o outage) turn(ctx context.Context, e entry, command string, p phases) (r outageResult, err error) {
 	r = outageResult{Outage: o.ID, Contestant: e.name}
 	d, err := deploy(ctx, command, o.end == nil)
-	defer d.Close()
+	defer d.stop()
 	if err != nil {
 		return r, err
 	}
@@ -300,6 +300,9 @@ func goThrough(ctx context.Context, opts options) error {
 			fmt.Fprintf(os.Stderr, "%-9s %-12s longest %s, from one second on %s; in time after %s; sent %s too late at most %s\n", o.ID, e.name,
 				microseconds(turn.Whole.Longest), microseconds(turn.FromOne.Longest), turn.First.share(), microseconds(turn.Behind), turn.Void)
 		}
+	}
+	if len(r.Turns) == 0 {
+		return errors.New("none of these contestants guards a handler")
 	}
 	if err := r.write(os.Stdout, opts.out); err != nil || void == 0 {
 		return err

@@ -45,16 +45,17 @@ const (
 func (r *outageReport) markdown() string {
 	out := &figures.Page{}
 	fmt.Fprintf(out, "# Outages\n\n`%s`.\n\n", r.Command)
-	fmt.Fprintf(out, `%d requests a second come to a net/http handler, when they are due and whatever became of those before. It works for %v under one of %d locks.
-A request has a budget of %v, of which %v are for the lock; giving the lock back may delay the answer by %v. Times are from when a request was due to its answer.
-*late*: answered or refused, but over the budget. *hung*: abandoned by the client after %v.
+	fmt.Fprintf(out, `%d requests a second come to a net/http handler, when they are due and whatever became of those before. It works for %d ms under one of %d locks.
+A request has a budget of %d ms, of which %d are for the lock; giving the lock back may delay the answer by %d. Times are from when a request was due to its answer.
+*late*: answered or refused, but over the budget. *hung*: abandoned by the client after %g s.
 
 *longest*: the longest request of the outage; *from 1 s on*: of those that were due a second or more after its begin; *in time after*: how many of those that were due
 in the first second after its end were served within the budget. *known*: of those that came when the library had said that Redis is down.
 
 ![%s](outage.svg)
 
-%s`, outageRate, guardWork, outageKeys, guardBudget, guardWait, guardUnlock, outageBound, outageTitle, r.excerpt())
+%s`, outageRate, guardWork.Milliseconds(), outageKeys, guardBudget.Milliseconds(), guardWait.Milliseconds(), guardUnlock.Milliseconds(), outageBound.Seconds(),
+		outageTitle, r.excerpt())
 	out.Table("## Settings", figures.Left, "version", "set up")
 	for _, e := range r.entries {
 		if e.guard != nil {
@@ -139,16 +140,21 @@ func (r *outageReport) picture() string {
 	var all []chart.Chart
 	var longest []chart.Line
 	for _, o := range outages {
-		times := r.chart(o, "the longest request of each second", func(t tally) (float64, string) { return t.Longest, t.longest() })
-		shares := r.chart(o, "answered in time, of each second", func(t tally) (float64, string) { return t.inTime(), t.share() })
+		times := r.chart(o, "longest request", func(t tally) (float64, string) { return t.Longest, t.longest() })
+		shares := r.chart(o, "served in time", func(t tally) (float64, string) { return t.inTime(), t.share() })
 		shares.Y = chart.Linear(100, 1, func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
 		all, longest = append(all, times, shares), append(longest, times.Lines...)
 	}
 	for i := 0; i < len(all); i += 2 {
-		all[i].Y = chart.LogarithmicOver(longest, chart.Micros) // the same for all
+		all[i].Y = chart.LogarithmicOver(longest, func(us float64) string { // the same for all, and narrow
+			if us < 1e5 {
+				return chart.Micros(us)
+			}
+			return fmt.Sprintf("%.3g s", us/1e6)
+		})
 	}
-	note := fmt.Sprintf("%d requests a second, each of which needs one of %d locks for %v within %v. At the left less is better, at the right more.",
-		outageRate, outageKeys, guardWork, guardBudget)
+	note := fmt.Sprintf("Second by second, of %d requests that need one of %d locks for %d ms within %d ms. At the left less is better, at the right more.",
+		outageRate, outageKeys, guardWork.Milliseconds(), guardBudget.Milliseconds())
 	return chart.Grid(outageTitle, note, 2, all)
 }
 
