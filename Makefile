@@ -16,7 +16,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-servers micro interop interop-simple release chaos soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-outage bench-servers micro interop interop-simple release chaos soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +157,12 @@ bench: ## rivals side by side: table, JSON, pictures; 26 minutes
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; \
 	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \
 	$(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $${python:+--redis-py "../../$$python"} $(PEERS)
+
+bench-outage: ## requests of a handler while Redis is killed, frozen, replaced by its replica, with rivals
+	@.ci/prepare redis
+	@command -v redis-sentinel >/dev/null || { echo "redis-sentinel is missing"; exit 1; }
+	@$(GO) -C bench/peers run . --outages $(PEERS)
+	@$(GO) -C bench/peers test -vet=off -count 1 -run '^TestResultsAreDrawnAsTheyStand$$' . -update
 
 # Servers side by side, with and without io-threads: table and JSON; 10 minutes
 bench-servers:

@@ -69,6 +69,9 @@ func serveParent(parent *child.Link) error {
 	if err := parent.Hear(&spec); err != nil {
 		return fmt.Errorf("reading the order: %w", err)
 	}
+	if spec.Work == siteWork {
+		return serveSite(parent, spec)
+	}
 	w, known := workNamed(spec.Work)
 	e, found := entryNamed(spec.Contestant)
 	if !known || !found {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -42,6 +43,10 @@ type entry struct {
 	drive   func(url string) (loadDriver, error)                 // in a child process too, but makes its own load
 	measure func(context.Context, *session) (measurement, error) // a program of its own, watched from here
 	takes   func(work) bool                                      // the works it takes part in; nil: all of plain locks but asynchronous
+
+	// Of libraries that guard requests through an outage.
+	guard   func(url string, work http.Handler) (site, error) // runs in a child process
+	guarded string                                            // what was set for that
 }
 
 // A loadDriver makes load on its own and tells the meter, until the meter says stop.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,6 +22,8 @@ var (
 		title:    "redislock",
 		commands: []string{"hello"},
 		open:     func(work) Contestant { return &redisLock{again: backOff} },
+		guard:    guardByRedislock,
+		guarded:  "a lease of 5 s; exponential back-off from 16 ms to 250 ms; " + heedfulSettings,
 	}
 	redislockEachMsEntry = entry{
 		name:     "redislock 1ms",
@@ -87,6 +91,33 @@ func goRedis(url string) (goRedisClient, error) {
 		return one, err
 	}
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{settings.Addr}}), one.Close()
+}
+
+const heedfulSettings = "go-redis with its default pool and with ContextTimeoutEnabled, without which it heeds no deadline while a command is under way"
+
+// heedful opens a client of go-redis that heeds deadlines, by sentinels if the URL names them as rueidis' URLs do.
+func heedful(where string) (redis.UniversalClient, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, err
+	}
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: append([]string{u.Host}, u.Query()["addr"]...), MasterName: u.Query().Get("master_set"), ContextTimeoutEnabled: true,
+	})
+	return client, client.Ping(context.Background()).Err()
+}
+
+func guardByRedislock(url string, work http.Handler) (site, error) {
+	client, err := heedful(url)
+	if err != nil {
+		return site{}, err
+	}
+	locker := redislock.New(client)
+	take := func(ctx context.Context, name string) (func(context.Context), error) {
+		lock, err := locker.Obtain(ctx, name, guardLease, &redislock.Options{RetryStrategy: backOff()})
+		return func(ctx context.Context) { _ = lock.Release(ctx) }, err // its end is the lease's
+	}
+	return site{Handler: guard(take, work), close: func() { client.Close() }}, nil
 }
 
 // Pair lets Obtain wait as long as the lease, which it does by itself when ctx has no deadline: that is longWait.

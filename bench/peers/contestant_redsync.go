@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ var redsyncEntry = entry{
 	commands: []string{"hello", "set"},
 	open:     func(work) Contestant { return &redSync{} },
 	takes:    func(w work) bool { return w.plain() || w.Kind == quorum },
+	guard:    guardByRedsync,
+	guarded:  "a lease of 5 s; its default delay between tries, 50-250 ms by chance; " + heedfulSettings,
 }
 
 // redsyncTries bounds the wait: 200 tries at 150 ms on average are longWait.
@@ -51,6 +54,19 @@ func (r *redSync) Pair(ctx context.Context, name string, inside func()) error {
 	inside()
 	_, err := mutex.UnlockContext(ctx)
 	return err
+}
+
+func guardByRedsync(url string, work http.Handler) (site, error) {
+	client, err := heedful(url)
+	if err != nil {
+		return site{}, err
+	}
+	sync := redsync.New(goredis.NewPool(client))
+	take := func(ctx context.Context, name string) (func(context.Context), error) {
+		mutex := sync.NewMutex(name, redsync.WithExpiry(guardLease))
+		return func(ctx context.Context) { _, _ = mutex.UnlockContext(ctx) }, mutex.LockContext(ctx) // its end is the lease's
+	}
+	return site{Handler: guard(take, work), close: func() { client.Close() }}, nil
 }
 
 func (r *redSync) Close() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -17,6 +18,8 @@ var rueidislockEntry = entry{
 	title:    "rueidislock",
 	commands: []string{"client|tracking", "hello"},
 	open:     func(work) Contestant { return &rueidisLock{} },
+	guard:    guardByRueidislock,
+	guarded:  "WithContext as its README has it, under the context of the wait; KeyMajority 1, NoLoopTracking, TryNextAfter 1 s",
 }
 
 // rueidisLock renews by itself and wakes waiters by client-side caching, as wheellock does by pub/sub.
@@ -49,6 +52,16 @@ func (r *rueidisLock) Pair(ctx context.Context, name string, inside func()) erro
 	inside()
 	release() // returns when Redis has answered
 	return nil
+}
+
+// guardByRueidislock takes a lock that lasts no longer than the wait may last, as this library has it.
+func guardByRueidislock(url string, work http.Handler) (site, error) {
+	r := &rueidisLock{}
+	take := func(ctx context.Context, name string) (func(context.Context), error) {
+		_, release, err := r.locker.WithContext(ctx, name)
+		return func(context.Context) { release() }, err
+	}
+	return site{Handler: guard(take, work), close: r.Close}, r.Open(url)
 }
 
 func (r *rueidisLock) Close() { r.locker.Close() }

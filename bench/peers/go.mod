@@ -7,7 +7,8 @@ require (
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	github.com/wheellock/wheellock v0.0.0
+	github.com/wheellock/wheellock v0.1.0
+	github.com/wheellock/wheellock/contrib/httplock v0.0.0
 	golang.org/x/sys v0.49.0
 )
 
@@ -20,4 +21,7 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 )
 
-replace github.com/wheellock/wheellock => ../..
+replace (
+	github.com/wheellock/wheellock => ../..
+	github.com/wheellock/wheellock/contrib/httplock => ../../contrib/httplock
+)

@@ -12,6 +12,7 @@
 //   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
 //     the waiting times; shared.go catches two holders of one name, also across processes.
 //   - fleet.go is the works of many processes that want one name, with their tables.
+//   - outage.go, instead of works: what becomes of the requests of a handler (site.go) when Redis is gone; outagereport.go reports it.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go.
 //   - result.go puts a turn in relation to its pairs, summary.go takes medians; report.go writes the files, with the
 //     tables of markdown.go and the pictures of plot.go. "go test -run Results . -update" draws both anew from results.json.
@@ -46,6 +47,7 @@ type options struct {
 	servers  []string      // commands that start one
 	redisCPU string        // that they keep to; empty: any
 	away     time.Duration // from the contestants, each way
+	outages  bool          // instead of works
 }
 
 // others is how many servers there are besides each.
@@ -71,7 +73,11 @@ func main() {
 	// The first Ctrl-C ends the measuring, and what was measured is reported; a second one kills.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	if err := compare(ctx, opts); err != nil {
+	do := compare
+	if opts.outages {
+		do = goThrough
+	}
+	if err := do(ctx, opts); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
@@ -124,6 +130,7 @@ func parseFlags(args []string) (options, error) {
 	})
 	flags.StringVar(&opts.redisCPU, "redis-cpu", "", "`processor` that redis-server keeps to, by taskset; else the system moves it about")
 	flags.DurationVar(&opts.away, "away", 0, "`time` that a proxy adds on the way to Redis, and as much on the way back")
+	flags.BoolVar(&opts.outages, "outages", false, "instead of works: what becomes of the requests of a net/http handler when Redis is killed, frozen, or replaced by its replica; of the other flags only, out and the first redis-server apply")
 	jar := flags.String("redisson", "", "`jar` of bench/redisson; adds Redisson, needs java")
 	python := flags.String("redis-py", "", "`folder` of internal/interop/suites/polyglot, made ready by .ci/redis-py; adds redis-py")
 	flags.Usage = func() { explain(flags) }
@@ -135,6 +142,9 @@ func parseFlags(args []string) (options, error) {
 	}
 	if opts.servers == nil {
 		opts.servers = []string{"redis-server"}
+	}
+	if opts.outages && opts.out == defaultOut() {
+		opts.out = filepath.Join(opts.out, "outage")
 	}
 	if opts.rounds < 1 || opts.length <= 0 || opts.away < 0 {
 		return options{}, fmt.Errorf("--rounds and --for must be above zero, --away not below it")
@@ -219,7 +229,7 @@ A pair is one lock and one unlock, with nothing done in between. Every contestan
 built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
 The hand-over is measured by one clock for both processes, from just before the unlock in one to the grant in the other.
 A turn in which two callers held one name at once is void, and peers then exits with 1.
-Ctrl-C ends early and still reports what was measured.
+Ctrl-C ends early and still reports what was measured, but of outages.
 
 Flags:
 `)

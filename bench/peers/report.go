@@ -26,13 +26,9 @@ type report struct {
 }
 
 func newReport(opts options, servers []*server, results []Result) *report {
-	command := strings.Join(append([]string{"peers"}, os.Args[1:]...), " ")
-	if home, err := os.UserHomeDir(); err == nil {
-		command = strings.ReplaceAll(command, home, "~")
-	}
 	r := &report{
 		Environment: newEnvironment(servers, time.Now()),
-		Command:     command,
+		Command:     commandLine(),
 		Rounds:      opts.rounds,
 		Seconds:     opts.length.Seconds(),
 		Base:        opts.base,
@@ -45,6 +41,15 @@ func newReport(opts options, servers []*server, results []Result) *report {
 		r.Base = servers[0].name
 	}
 	return r
+}
+
+// commandLine is how this program was started.
+func commandLine() string {
+	command := strings.Join(append([]string{"peers"}, os.Args[1:]...), " ")
+	if home, err := os.UserHomeDir(); err == nil {
+		command = strings.ReplaceAll(command, home, "~")
+	}
+	return command
 }
 
 // voided counts the turns that gave no figure.

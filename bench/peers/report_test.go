@@ -141,19 +141,33 @@ func TestResultsAreDrawnAsTheyStand(t *testing.T) {
 		"results":       {"results.md", "distinct.svg", "wait.svg", "handover.svg", "callers.svg"},
 		"results/fleet": {"results.md", "fleet.svg"},
 	} {
-		drawAnew(t, folder, files)
+		drawAnew(t, folder, files, &report{works: allWorks, entries: append(contestants(), redissonEntry(""), redisPyEntry(""))})
+	}
+	outages := outageReport{entries: contestants()}
+	drawAnew(t, "results/outage", []string{"results.md", "outage.svg"}, &outages)
+	for _, path := range []string{"../../README.md", "../../docs/BENCHMARKS.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, excerpt, _ := strings.Cut(string(text), excerptBegins)
+		_, excerpt, _ = strings.Cut(excerpt, "\n\n") // its first line; then the table
+		_, after, found := strings.Cut(excerpt, "\n\n")
+		compareWith(t, path, []byte(before+outages.excerpt()+"\n"+after))
+		if !found {
+			t.Errorf("%s has no excerpt of the outages", path)
+		}
 	}
 }
 
 // drawAnew compares the files of a folder with what its results.json gives.
-func drawAnew(t *testing.T, results string, files []string) {
+func drawAnew(t *testing.T, results string, files []string, r interface{ write(io.Writer, string) error }) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(results, "results.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := report{works: allWorks, entries: append(contestants(), redissonEntry(""), redisPyEntry(""))}
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
@@ -165,14 +179,19 @@ func drawAnew(t *testing.T, results string, files []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(results, file)
-		if *update {
-			if err := os.WriteFile(path, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
+		compareWith(t, filepath.Join(results, file), got)
+	}
+}
+
+// compareWith compares a file with what it is to be.
+func compareWith(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not as it is drawn now (go test -update draws it anew): %v", path, err)
-		}
+	}
+	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not as it is drawn now (go test -update draws it anew): %v", path, err)
 	}
 }

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 
+	"github.com/wheellock/wheellock/contrib/httplock"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
 )
@@ -19,6 +21,8 @@ var wheellockEntry = entry{
 	commands: []string{"hello", "subscribe", "unsubscribe", "ping"},
 	open:     func(w work) Contestant { return &wheellock{kind: w.Kind} },
 	takes:    func(work) bool { return true },
+	guard:    guardByWheellock,
+	guarded:  "contrib/httplock with that Wait, else as it comes: WithFailFast; Options of the engine as they come, so a lease of 30 s that it renews",
 }
 
 var wheellockSimpleEntry = entry{
@@ -121,6 +125,19 @@ func (w *wheellock) PairAsync(ctx context.Context, name string, inside func(), d
 		inside()
 		hold.UnlockAsync().Then(func(_ struct{}, err error) { done(err) })
 	})
+}
+
+func guardByWheellock(url string, work http.Handler) (site, error) {
+	w := &wheellock{}
+	if err := w.Open(url); err != nil {
+		return site{}, err
+	}
+	e := w.engines[0]
+	exclusive, err := httplock.New(e, httplock.Options{Wait: guardWait})
+	if err != nil {
+		return site{}, err
+	}
+	return site{exclusive(work), e.Up, w.Close}, nil
 }
 
 func (w *wheellock) Close() {

@@ -1,10 +1,7 @@
 package redistest
 
 import (
-	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,7 +11,7 @@ import (
 )
 
 // MasterName is the name under which sentinels know the master.
-const MasterName = "mymaster"
+const MasterName = redisserver.MasterName
 
 // Sentinel is one master, its replicas, and three sentinels of which two must agree. A master counts as
 // down after 1 s of silence.
@@ -47,34 +44,15 @@ func StartSentinel(tb testing.TB, replicas int) *Sentinel {
 	return s
 }
 
-// StartOneSentinel runs one sentinel of a master, of which quorum must agree, with shorter periods than the defaults, or a failover takes 20 s. Two of
-// them must not go lower, because Redis measures by them what happens at its own pace of one second:
-//   - five ping periods is how old a replica's INFO may be to make it a candidate;
-//   - four publish periods is how long a replica may call itself master before another sentinel, which has
-//     not heard of the promotion yet, undoes it.
-//
-// A sentinel that stood still for two seconds trusts nothing that it has seen for its tilt period. That of 30 s would outlast every wait.
+// StartOneSentinel runs one sentinel of a master, of which quorum must agree, with shorter periods than the defaults.
 func StartOneSentinel(tb testing.TB, master string, quorum int, args ...string) *Server {
 	tb.Helper()
-	_, port, _ := net.SplitHostPort(master)
-	sentinel := run(tb, &redisserver.Server{
-		Program:  []string{"redis-sentinel"},
-		Password: valueOf(args, "--requirepass"),
-		Command: func(own *redisserver.Server) ([]string, error) {
-			path := filepath.Join(own.Dir, "sentinel.conf")
-			args := append([]string{path, "--port", strconv.Itoa(own.Port)}, args...) // wins over the port in the file
-			if _, err := os.Stat(path); err == nil {
-				return args, nil // a restart: the sentinel keeps its state in this file
-			}
-			conf := fmt.Sprintf("bind 127.0.0.1\ndir %q\n"+
-				"sentinel monitor %[2]s 127.0.0.1 %s %d\n"+
-				"sentinel down-after-milliseconds %[2]s 1000\n"+
-				"sentinel failover-timeout %[2]s 2000\n"+
-				"sentinel parallel-syncs %[2]s 16\n", own.Dir, MasterName, port, quorum)
-			return args, os.WriteFile(path, []byte(conf), 0o600)
-		},
-	})
-	sentinel.MustDo("SENTINEL", "DEBUG", "INFO-PERIOD", "300", "PUBLISH-PERIOD", "500", "PING-PERIOD", "500", "TILT-PERIOD", "2000")
+	own := redisserver.Sentinel(master, quorum, args...)
+	own.Password = valueOf(args, "--requirepass")
+	sentinel := run(tb, own)
+	if err := own.Hasten().Err(); err != nil {
+		tb.Fatalf("redistest: %v", err)
+	}
 	return sentinel
 }
 

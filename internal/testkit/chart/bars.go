@@ -49,7 +49,7 @@ func (b *Bars) SVG() string {
 		below += lineHeight
 		d.text("", "middle", (b.from()+b.to())/2, below, b.Axis.Scale())
 	}
-	return d.picture(b.Title, below+inset)
+	return d.picture(b.Title, width, below+inset)
 }
 
 // draw writes one with its name, its value and the line from the least to the most.

@@ -1,5 +1,5 @@
 // Package redisserver runs Redis processes: server.go finds an address, starts the server and waits until it answers; admin.go is
-// a connection to it.
+// a connection to it; sentinel.go is a server that is a sentinel.
 package redisserver
 
 import (
