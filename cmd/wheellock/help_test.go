@@ -103,6 +103,11 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"force a b --yes":                      "name one lock, not 2",
 		"top --interval 1ms":                   "--interval 1ms: must be at least 100ms",
 		"top --count -1":                       "--count -1: must not be negative",
+		"watch":                                "name a lock, or several",
+		"watch a --interval 1ms":               "--interval 1ms: must be at least 100ms",
+		"watch a --for -1s":                    "--for -1s: must not be negative",
+		"watch a --count -1":                   "--count -1: must not be negative",
+		"watch redis://h a":                    "put --redis before it",
 		"completion csh":                       "name a shell",
 		"ls --redis ftp://u:hunter2@h":         "Redis URL",
 		"ls --redis redis://h/x/y":             "Redis URL",
@@ -159,7 +164,7 @@ func TestExitCodes(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"":                "completion doctor elect force lock ls show top",
+		"":                "completion doctor elect force lock ls show top watch",
 		"l":               "lock ls",
 		"--r":             "--redis",
 		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --password-file --redis --try --user --wait",

@@ -6,12 +6,13 @@
 //	wheellock show stock:7
 //	wheellock force stock:7
 //	wheellock top
+//	wheellock watch stock:7
 //	wheellock doctor
 //
 // wheellock -h explains it, wheellock COMMAND -h a command. docs/COMMANDS.md has examples.
 //
 // main.go finds the command, help.go and completion.go help to write one. The packages below are internal/cli (what commands
-// share), internal/hold (lock, elect), internal/guard (the process that they run) internal/view (ls, show, force, top) and
+// share), internal/hold (lock, elect), internal/guard (the process that they run) internal/view (ls, show, force, top, watch) and
 // internal/doctor.
 package main
 
@@ -35,7 +36,7 @@ import (
 
 // commands are all commands, in the order of the help.
 func commands() []cli.Command {
-	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), doctor.Command(), completion()}
+	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), view.Watch(), doctor.Command(), completion()}
 }
 
 func main() {
