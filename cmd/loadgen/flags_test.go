@@ -85,7 +85,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 // thresholds reads what must be right.
 func thresholds(texts ...string) (all []report.Threshold) {
 	for _, text := range texts {
-		if err := threshold(&all)(text); err != nil {
+		if err := threshold(&all, report.ParseThreshold)(text); err != nil {
 			panic(err)
 		}
 	}

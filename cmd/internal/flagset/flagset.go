@@ -32,6 +32,19 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
 }
 
+// Words reads the flags wherever they stand, as Parse does, and returns the other words.
+func Words(flags *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := Parse(flags, args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) == 0 {
+			return words, nil
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+}
+
 // wanted is what would be right in place of a value, in quotes.
 func wanted(f *flag.Flag, value string) string {
 	switch f.Value.(flag.Getter).Get().(type) { // those of package flag itself are, and others say what they want

@@ -73,13 +73,5 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, e.After, e.Dashes = args[:i], args[i+1:], true
 	}
-	for {
-		if err := flagset.Parse(flags, args); err != nil {
-			return nil, err
-		}
-		if args = flags.Args(); len(args) == 0 {
-			return words, nil
-		}
-		words, args = append(words, args[0]), args[1:]
-	}
+	return flagset.Words(flags, args)
 }
