@@ -176,7 +176,7 @@ func TestCompletion(t *testing.T) {
 		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --password-file --permits --redis --shared --try --user --wait",
 		"lock --w":        "--wait",
 		"lock a -- --w":   "",
-		"ls --redis x --": "--cacert --cert --holder --json --key --kind --password-file --redis --sort --user",
+		"ls --redis x --": "--cacert --cert --holder --json --key --kind --password-file --redis --sort --user --waited",
 	} {
 		got, _ := inside(t, 0, append([]string{completeRole, "--"}, strings.Split(words, " ")...)...)
 		candidates := strings.Fields(got)

@@ -218,14 +218,6 @@ func (t *top) sorted() []*hot {
 	return all
 }
 
-// waits is how many processes wait, or 0 if that is not known.
-func (h *hot) waits() int64 {
-	if h.Waiting == nil {
-		return 0
-	}
-	return *h.Waiting
-}
-
 // number is a number that may not be known.
 func number(n *int64) string {
 	if n == nil {
