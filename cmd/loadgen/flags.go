@@ -91,7 +91,7 @@ func parse(args []string) (settings, error) {
 	var complaints []string
 	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
 	if flags.NArg() > 0 {
-		complain("what is %q? everything is said with flags", flags.Arg(0))
+		complain("what is %q? everything is said with flags%s", flags.Arg(0), flagset.Suggest(flags.Arg(0), []string{"compare"}))
 	}
 	for _, b := range bounds {
 		if *b.value < 1 || *b.value > b.most {

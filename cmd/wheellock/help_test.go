@@ -82,8 +82,9 @@ func checkExample(t *testing.T, words []string) {
 func TestCommandLinesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"lokc":                                 `there is no command "lokc"; wheellock -h`,
+		"lokc":                                 `there is no command "lokc" (did you mean lock?); wheellock -h`,
 		"--names":                              "there is no flag --names",
+		"lock job --wiat 5s -- true":           "there is no flag --wiat (did you mean --wait?)",
 		"lock":                                 "name the lock: wheellock lock NAME -- COMMAND",
 		"lock job":                             "say after -- which command to run",
 		"lock job true":                        "put -- before the command: wheellock lock job -- true",

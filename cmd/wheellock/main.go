@@ -72,10 +72,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		help(stdout)
 		return cli.ExitOK
 	}
+	var names []string
 	for _, c := range commands() {
 		if c.Name == name {
 			return c.Execute(ctx, env, rest)
 		}
+		names = append(names, c.Name)
 	}
-	return env.Usage("there is no command %q", name)
+	return env.Usage("there is no command %q%s", name, flagset.Suggest(name, names))
 }

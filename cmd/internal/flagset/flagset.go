@@ -27,7 +27,11 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	if bad := badValue.FindStringSubmatch(text); bad != nil {
 		return fmt.Errorf("invalid value %s for --%s: %s", bad[1], bad[2], wanted(flags.Lookup(bad[2]), bad[1]))
 	}
-	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
+	if name, is := strings.CutPrefix(text, "flag provided but not defined: -"); is {
+		var all []string
+		flags.VisitAll(func(f *flag.Flag) { all = append(all, "--"+f.Name) })
+		return errors.New("there is no flag --" + name + Suggest("--"+name, all))
+	}
 	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
 	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
 }
