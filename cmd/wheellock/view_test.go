@@ -630,6 +630,7 @@ func TestAHolderThatThereIsNot(t *testing.T) {
 		if strings.Contains(tried, "detached\n") || strings.Contains(shown, "renewed") {
 			t.Errorf("it said %s\n%s", tried, shown)
 		}
+		wheellock(t, "ls", "--redis", server.URL()).want(t, 0, "  nobody (min hold, or detached)  "+kind)
 	}
 }
 

@@ -265,7 +265,14 @@ func (l *Lock) holder() string {
 	if len(l.Owners) == 0 {
 		return fmt.Sprintf("%d held, %d free", l.Holders, *l.Free)
 	}
-	who := shown(l.Owners[0].who())
+	o := &l.Owners[0]
+	who := shown(o.who())
+	switch {
+	case o.Detached && o.Identity != "":
+		who = "nobody (left by " + who + ")"
+	case o.Detached:
+		who = "nobody (min hold, or detached)"
+	}
 	if more := l.Holders - 1; more > 0 {
 		who = fmt.Sprintf("%s +%d", who, more)
 	}
