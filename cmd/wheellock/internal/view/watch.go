@@ -26,7 +26,8 @@ func Watch() cli.Command {
 
   held, free   what is at the beginning, and again after "blind"
   granted      an owner has the lock that did not have it
-  freed        it was unlocked, or freed by force, or its key was deleted
+  freed        it was unlocked, or freed by force, or its key was deleted or
+               lost by Redis
   lost         its lease ran out: its process has died, hangs or is cut off, or
                the lease was a fixed one
   detached     nobody holds it any more, and it stays taken (min hold)
@@ -222,8 +223,8 @@ func (w *watch) know(ctx context.Context, l *Lock) {
 		o := &l.Owners[i]
 		if id, _, _ := strings.Cut(o.ID, ":"); ownerField.MatchString(o.ID) || simpleOwner.MatchString(o.ID) {
 			if _, asked := w.clients[id]; !asked {
+				w.clients[id] = client{} // unless it is found
 				maps.Copy(w.clients, w.r.clients(ctx))
-				w.clients[id] = w.clients[id]
 			}
 		}
 		o.know(w.clients)
