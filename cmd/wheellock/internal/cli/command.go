@@ -16,7 +16,7 @@ import (
 // Command is one command of wheellock.
 type Command struct {
 	Name  string
-	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"; without "--" in it, what follows "--" are words too
+	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"; without " -- " in it, what follows "--" are words too
 	Short string // what it does, in one line
 	Help  string // the rest of what -h says; see Text
 	// Define declares the flags that only this command has, and returns what runs once they have been read. The text of a flag
@@ -56,7 +56,7 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	case err != nil:
 		return env.Usage("%v", err)
 	}
-	if !strings.Contains(c.Args, "--") {
+	if !strings.Contains(c.Args, " -- ") {
 		words = append(words, env.After...)
 	}
 	out := &output.Stream{Writer: env.Stdout}
