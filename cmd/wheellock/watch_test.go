@@ -151,6 +151,9 @@ func TestWatchWithoutTracking(t *testing.T) {
 	if code := testkit.Receive(t, "its end", w.exit); code != 0 || !strings.Contains(w.notes.String(), "changes show every 100ms") {
 		t.Errorf("watch ended with %d, and said %q", code, w.notes.String())
 	}
+	if _, said := inside(t, 0, "watch", "--count", "1", "--redis", server.URL()+"?protocol=2", "stock:7"); !strings.Contains(said, "there is no RESP3") {
+		t.Errorf("without RESP3 it says %q", said)
+	}
 	said, _ := inside(t, 0, "watch", "--for", "10ms", "--redis", server.URL(), "stock:7")
 	if strings.Count(said, "\n") > 1 {
 		t.Errorf("--for: %s", said)

@@ -145,8 +145,10 @@ func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 
 // dial connects, so that Redis tells of each key that was read and has changed since, if it can.
 func (w *watch) dial(ctx context.Context) (err error) {
+	tells := true
 	track := func(c *rueidis.ClientOption) {
 		if c.AlwaysRESP2 {
+			tells = false
 			return
 		}
 		c.DisableCache, c.ClientTrackingOptions = false, []string{"NOLOOP"}
@@ -159,8 +161,11 @@ func (w *watch) dial(ctx context.Context) (err error) {
 	}
 	w.r, err = dial(ctx, w.env, w.kind, (*redis).mayLookAtOne, track)
 	if errors.Is(err, rueidis.ErrNoCache) { // what a client says whose CLIENT TRACKING was refused
-		w.env.Note("Redis tells of no change, because this user may not use CLIENT TRACKING or the server has no RESP3: changes show every %v", w.interval)
+		tells = false
 		w.r, err = dial(ctx, w.env, w.kind, (*redis).mayLookAtOne)
+	}
+	if err == nil && !tells {
+		w.env.Note("Redis tells of no change, because this user may not use CLIENT TRACKING or there is no RESP3: changes show every %v", w.interval)
 	}
 	return err
 }
