@@ -158,7 +158,7 @@ bench: ## rivals side by side: table, JSON, pictures; 26 minutes
 	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \
 	$(GO) -C bench/peers run . $${jar:+--redisson "../../$$jar"} $${python:+--redis-py "../../$$python"} $(PEERS)
 
-bench-outage: ## requests of a handler while Redis is killed, frozen, replaced by its replica, with rivals
+bench-outage: ## a handler beside Redis that is killed, frozen, switched; rivals
 	@.ci/prepare redis
 	@command -v redis-sentinel >/dev/null || { echo "redis-sentinel is missing"; exit 1; }
 	@$(GO) -C bench/peers run . --outages $(PEERS)

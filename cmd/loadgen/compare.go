@@ -1,16 +1,20 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"slices"
 
+	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/output"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 )
 
 // compareHelp is what compare -h prints.
 const compareHelp = `loadgen compare A.json B.json sets two results side by side, which --json wrote.
+
+  loadgen compare [--fail EXPRESSION]... A.json B.json
 
 Each figure is the median of a side's runs. ± is how far the run farthest from
 it is. Measure each side with --repeat 5: a side of one run has no ±.
@@ -24,23 +28,38 @@ The loads must be the same: what is asked for, by how many, how fast, for how
 long it is held. The server, the machine, --async, --handoff, --duration,
 --warmup and --seed may differ; the report says which do.
 
-Exit code: 0 they were compared; 2 want two files of one load; 3 one cannot be
-read.
+  --fail EXPRESSION exit code 4 if it holds of a median. A limit with a sign is
+                    one of the change from A to B: 'throughput<-5%' or
+                    'acquire.p99>+10%'. Any other is one of B, as in a run:
+                    'acquire.p99>5ms'. Give any number of them; loadgen -h names
+                    the figures. A figure that was not measured fails too
+
+Exit code: 0 they were compared; 2 the command line is wrong, or the loads are
+not the same; 3 a file cannot be read; 4 a --fail held.
+
+  loadgen --repeat 5 --json before.json
+  loadgen --repeat 5 --json after.json
+  loadgen compare --fail 'throughput<-5%' before.json after.json
 `
 
-// compare sets two files side by side. Its exit code does not depend on which is better: --fail is for that, with a limit that the user
-// chose.
+// compare sets two files side by side. Which is better decides its exit code only by --fail, with a limit that the user chose.
 func (s *session) compare(args []string) (exit int) {
-	if len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
+	flags := flag.NewFlagSet("loadgen compare", flag.ContinueOnError)
+	flags.Func("fail", "", threshold(&s.settings.fail, report.ParseChange))
+	paths, err := flagset.Words(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		io.WriteString(s.stdout, compareHelp)
 		return exitOK
+	case err == nil && len(paths) != 2:
+		err = fmt.Errorf("compare wants two files that --json wrote, not %d", len(paths))
 	}
-	if len(args) != 2 {
-		s.complain(fmt.Sprintf("compare wants two files that --json wrote, not %d; loadgen compare -h explains it", len(args)))
+	if err != nil {
+		s.complain(err.Error() + "; loadgen compare -h explains it")
 		return exitUsage
 	}
 	var sides [2]report.Side
-	for i, path := range args {
+	for i, path := range paths {
 		runs, err := report.ReadJSON(path)
 		if err != nil {
 			s.complain(err.Error())
@@ -53,5 +72,11 @@ func (s *session) compare(args []string) (exit int) {
 		s.complain(err.Error())
 		return exitUsage
 	}
-	return exitOK
+	for _, t := range s.settings.fail {
+		if why := t.ExceededBy(sides[0].Runs, sides[1].Runs); why != "" {
+			fmt.Fprintln(s.stdout, "\n"+report.Wrap("", why, width))
+			exit = exitThreshold
+		}
+	}
+	return exit
 }

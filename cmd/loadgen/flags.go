@@ -72,7 +72,7 @@ func define(s *settings) (*flag.FlagSet, []bound) {
 	readers["workers"] = growing(count, &p.From, &p.Workers, "a whole number, such as 64, or two, such as 8..512")
 	readers["rate"] = growing(decimal, &p.FromRate, &p.Rate, "a number, such as 20k, or two, such as 1k..64k")
 	readers["steps"] = count(&p.Steps)
-	readers["fail"], readers["master"] = threshold(&s.fail), list(&s.masters)
+	readers["fail"], readers["master"] = threshold(&s.fail, report.ParseThreshold), list(&s.masters)
 	for name, read := range readers {
 		flags.Func(name, "", read)
 	}
@@ -91,7 +91,7 @@ func parse(args []string) (settings, error) {
 	var complaints []string
 	complain := func(format string, args ...any) { complaints = append(complaints, fmt.Sprintf(format, args...)) }
 	if flags.NArg() > 0 {
-		complain("what is %q? everything is said with flags", flags.Arg(0))
+		complain("what is %q? everything is said with flags%s", flags.Arg(0), flagset.Suggest(flags.Arg(0), []string{"compare"}))
 	}
 	for _, b := range bounds {
 		if *b.value < 1 || *b.value > b.most {

@@ -85,7 +85,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 // thresholds reads what must be right.
 func thresholds(texts ...string) (all []report.Threshold) {
 	for _, text := range texts {
-		if err := threshold(&all)(text); err != nil {
+		if err := threshold(&all, report.ParseThreshold)(text); err != nil {
 			panic(err)
 		}
 	}
@@ -173,6 +173,8 @@ var badFlags = map[string]string{
 	"--user me":                              "--user, --password-file, --cacert, --cert and --key belong to a --redis",
 	"--redis ftp://user:hunter2@h":           "--redis: ",
 	"ten":                                    `what is "ten"? everything is said with flags`,
+	"compar a.json b.json":                   `(did you mean compare?)`,
+	"--wokers 5":                             "there is no flag --wokers (did you mean --workers?)",
 	"--names 0 --workers 0 --hold -1s --x 1": "there is no flag --x",
 	"--names 0 --hold -1s":                   "--names 0: must be from 1 to 1000000; --hold -1s: must be",
 }

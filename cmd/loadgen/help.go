@@ -4,7 +4,7 @@ package main
 const help = `loadgen puts a lock under contention and measures what that costs.
 
   loadgen [flags]
-  loadgen compare A.json B.json    sets two results side by side
+  loadgen compare A.json B.json    sets two results side by side; -h explains it
 
 Alone it starts a redis-server from the PATH for itself (or, where there is
 none, an emulation of Redis in its own process, and says so), loads it for ten

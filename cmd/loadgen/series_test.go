@@ -89,12 +89,18 @@ func TestRepeatedRunsAndTheirComparison(t *testing.T) {
 		{[]string{"compare", before, "/nonexistent.json"}, exitFailed, "no such file"},
 		{[]string{"compare", before, os.Args[0]}, exitFailed, "is not what loadgen --json writes"},
 		{[]string{"compare", before, other}, exitUsage, "are different loads: names 16 and 7."},
-		{[]string{"compare", "--spread", before}, exitFailed, "no such file"},
+		{[]string{"compare", "--spread", before}, exitUsage, "there is no flag --spread"},
+		{[]string{"compare", "--fail", "throughput<-5", before, after}, exitUsage, `"-5" has a sign, so it is a change`},
 	} {
 		if exit, out, said := program(t, nil, bad.args...); exit != bad.exit || out != "" || !strings.Contains(said, bad.want) {
 			t.Errorf("%q: exit %d, said %q and %q", bad.args, exit, out, said)
 		}
 	}
+	exit, out, _ = program(t, nil, "compare", before, after, "--fail", "throughput>+1000000%", "--fail", "throughput<1M", "--fail", "throughput>-99%")
+	if exit != exitThreshold || strings.Count(out, "--fail") != 2 {
+		t.Errorf("compare --fail: exit %d, said %s", exit, out)
+	}
+	wantSaid(t, out, "--fail throughput<1M: it is ", "--fail throughput>-99%: it went from ")
 	if exit, out, _ := program(t, nil, "compare", "-h"); exit != exitOK || out != compareHelp {
 		t.Errorf("compare -h: exit %d", exit)
 	}

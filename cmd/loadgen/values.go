@@ -88,10 +88,10 @@ func growing[N int | float64](one func(*N) reader, from, most *N, want string) r
 	}
 }
 
-// threshold adds one.
-func threshold(all *[]report.Threshold) reader {
+// threshold adds one that parse reads.
+func threshold(all *[]report.Threshold, parse func(text string) (report.Threshold, error)) reader {
 	return func(text string) error {
-		t, err := report.ParseThreshold(text)
+		t, err := parse(text)
 		if err == nil {
 			*all = append(*all, t)
 		}

@@ -82,8 +82,9 @@ func checkExample(t *testing.T, words []string) {
 func TestCommandLinesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"lokc":                                 `there is no command "lokc"; wheellock -h`,
+		"lokc":                                 `there is no command "lokc" (did you mean lock?); wheellock -h`,
 		"--names":                              "there is no flag --names",
+		"lock job --wiat 5s -- true":           "there is no flag --wiat (did you mean --wait?)",
 		"lock":                                 "name the lock: wheellock lock NAME -- COMMAND",
 		"lock job":                             "say after -- which command to run",
 		"lock job true":                        "put -- before the command: wheellock lock job -- true",
@@ -97,12 +98,23 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"lock job --wait -1s -- true":          "--wait -1s: must not be negative",
 		"lock job --try --wait 1s -- x":        "--try with --wait",
 		"lock job --lease 50ms -- true":        "--lease 50ms: must be from 1s to 720h0m0s",
+		"lock job --permits 0 -- x":            `invalid value "0" for --permits: want a whole number from 1`,
+		"lock job --permits 2 --shared -- x":   "--permits with --shared",
+		"lock a --permits 2 --kind fair -- x":  "--permits with --kind fair",
+		"lock job --shared --kind fair -- x":   "--shared with --kind fair: only a lock of kind rw has readers",
+		"lock job --kind fare -- x":            "--kind fare: want fenced, fair, rw, simple",
+		"lock a --shared --min-hold 1s -- x":   "--min-hold keeps only locks of kind fenced, fair and simple",
 		"elect job":                            "say after -- which command",
 		"ls a b":                               `what is "b"?`,
 		"show":                                 "name one lock, not 0",
 		"force a b --yes":                      "name one lock, not 2",
 		"top --interval 1ms":                   "--interval 1ms: must be at least 100ms",
 		"top --count -1":                       "--count -1: must not be negative",
+		"watch":                                "name a lock, or several",
+		"watch a --interval 1ms":               "--interval 1ms: must be at least 100ms",
+		"watch a --for -1s":                    "--for -1s: must not be negative",
+		"watch a --count -1":                   "--count -1: must not be negative",
+		"watch redis://h a":                    "put --redis before it",
 		"completion csh":                       "name a shell",
 		"ls --redis ftp://u:hunter2@h":         "Redis URL",
 		"ls --redis redis://h/x/y":             "Redis URL",
@@ -159,13 +171,13 @@ func TestExitCodes(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"":                "completion doctor elect force lock ls show top",
+		"":                "completion doctor elect force lock ls show top watch",
 		"l":               "lock ls",
 		"--r":             "--redis",
-		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --password-file --redis --try --user --wait",
+		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --password-file --permits --redis --shared --try --user --wait",
 		"lock --w":        "--wait",
 		"lock a -- --w":   "",
-		"ls --redis x --": "--cacert --cert --holder --json --key --kind --password-file --redis --sort --user",
+		"ls --redis x --": "--cacert --cert --holder --json --key --kind --password-file --redis --sort --user --waited",
 	} {
 		got, _ := inside(t, 0, append([]string{completeRole, "--"}, strings.Split(words, " ")...)...)
 		candidates := strings.Fields(got)

@@ -210,7 +210,6 @@ func TestSimpleLocks(t *testing.T) {
 		{[]string{"show", "--kind", "mutex", "job:2"}, 64, ""},
 		{[]string{"force", "--yes", "job:2"}, 1, ""},
 		{[]string{"force", "--yes", "--kind", "simple", "job:2"}, 0, "freed job:2\n"},
-		{[]string{"lock", "--kind", "fair", "job:2", "--", "env"}, 64, ""},
 	} {
 		args := append([]string{c.args[0], "--redis", server.URL()}, c.args[1:]...)
 		if out := wheellock(t, args...).want(t, c.exit).stdout.String(); !strings.Contains(out, c.want) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -155,6 +156,42 @@ func TestForced(t *testing.T) {
 	p.want(t, 74, "lost")
 	if left := processes(t, inGroup, group); len(left) > 0 {
 		t.Errorf("of the command live %v", left)
+	}
+}
+
+// Each kind of lock lets in beside its holder whom it should, and a command ends when what it holds is lost.
+func TestLockOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		held string // the flags of the holder
+		also string // and of one who gets in beside it; empty: nobody
+		not  string // and of one who does not
+		says string
+		keys []string
+	}{
+		"fair":    {"--kind fair", "", "--kind fair", "the owner is wheellock.test@", []string{"job"}},
+		"writer":  {"--kind rw", "", "--shared", "the owner is wheellock.test@", []string{"job"}},
+		"reader":  {"--shared", "--kind rw --shared", "--kind rw", "the owner is wheellock.test@", []string{"job"}},
+		"permits": {"--permits 2", "--permits 2", "--permits 1", "too few permits are free", []string{"job", "{job}:timeout"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			p, d := lockedShell(t, server.URL(), stubborn, append(strings.Fields(c.held), "--lease", "3s")...)
+			d.await(t, "group")
+			try := func(flags string) *program {
+				return wheellock(t, slices.Concat([]string{"lock", "--redis", server.URL(), "--try", "job"}, strings.Fields(flags), []string{"--", "env"})...)
+			}
+			if c.also != "" {
+				if env := try(c.also).want(t, 0, "WHEELLOCK_NAME=job").stdout.String(); strings.Contains(env, "WHEELLOCK_TOKEN") {
+					t.Errorf("a lock without tokens: %s", env)
+				}
+			}
+			try(c.not).want(t, 75, c.says)
+			server.MustDo(append([]string{"DEL"}, c.keys...)...)
+			p.end(t)
+			p.want(t, 74, "lost")
+		})
 	}
 }
 

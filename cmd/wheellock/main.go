@@ -6,12 +6,13 @@
 //	wheellock show stock:7
 //	wheellock force stock:7
 //	wheellock top
+//	wheellock watch stock:7
 //	wheellock doctor
 //
 // wheellock -h explains it, wheellock COMMAND -h a command. docs/COMMANDS.md has examples.
 //
 // main.go finds the command, help.go and completion.go help to write one. The packages below are internal/cli (what commands
-// share), internal/hold (lock, elect), internal/guard (the process that they run) internal/view (ls, show, force, top) and
+// share), internal/hold (lock, elect), internal/guard (the process that they run) internal/view (ls, show, force, top, watch) and
 // internal/doctor.
 package main
 
@@ -35,7 +36,7 @@ import (
 
 // commands are all commands, in the order of the help.
 func commands() []cli.Command {
-	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), doctor.Command(), completion()}
+	return []cli.Command{hold.Lock(), hold.Elect(), view.Ls(), view.Show(), view.Force(), view.Top(), view.Watch(), doctor.Command(), completion()}
 }
 
 func main() {
@@ -71,10 +72,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		help(stdout)
 		return cli.ExitOK
 	}
+	var names []string
 	for _, c := range commands() {
 		if c.Name == name {
 			return c.Execute(ctx, env, rest)
 		}
+		names = append(names, c.Name)
 	}
-	return env.Usage("there is no command %q", name)
+	return env.Usage("there is no command %q%s", name, flagset.Suggest(name, names))
 }

@@ -24,13 +24,13 @@ func TestMissingRightsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr())
-	for command, args := range map[string][]string{"ls": nil, "show": {"by-show"}, "top": {"--count", "1", "by-top"}, "force": {"--yes", "by-force"}} {
+	for command, args := range map[string][]string{"ls": nil, "show": {"by-show"}, "top": {"--count", "1", "by-top"}, "force": {"--yes", "by-force"}, "watch": {"--count", "1", "by-watch"}} {
 		testkit.MustLock(t, e.Mutex("by-"+command))
 		few := []string{"~*", "&*", "+scan"}
 		call := func(rights ...string) *program {
 			return wheellock(t, append([]string{command, "--redis", asUser(server, append(few, rights...)...)}, args...)...)
 		}
-		fields := map[string]string{"ls": "+hscan", "top": "+hscan", "show": "+hgetall", "force": "+hgetall"}[command] // one name needs no search
+		fields := map[string]string{"ls": "+hscan", "top": "+hscan", "show": "+hgetall", "watch": "+hgetall", "force": "+hgetall"}[command] // one name needs no search
 		said := call().want(t, 69, fields, "+pttl", "+hlen", "+zrange").stderr.String()
 		call(regexp.MustCompile(`\+[a-z|]+`).FindAllString(said, -1)...).want(t, 0, "by-"+command)
 	}

@@ -212,6 +212,14 @@ func TestTerminal(t *testing.T) {
 	if owners := testkit.Owners(server, "moved"); !slices.Equal(owners, []string{second, "1"}) {
 		t.Errorf("moved has %q, want %q", owners, second)
 	}
+	for answer, freed := range map[string]string{"n": "freed nothing\n", "y": "freed moved\n"} {
+		server.MustDo("HSET", "moved", second, "1")
+		s.press("wheellock force --holder 285475da 'mov*'\n")
+		s.await("Free 1 lock? [y/N] ")
+		s.press(answer + "\n")
+		s.await(freed)
+		s.await("ready> ")
+	}
 	server.MustDo("DEL", "moved")
 
 	// Lists fit the terminal, and top redraws it.

@@ -555,6 +555,54 @@ func TestLsByHolderAndInOrder(t *testing.T) {
 	wheellock(t, "ls", "--sort", "size", "--redis", server.URL()).want(t, 64, "want name, ttl or holder")
 }
 
+// ls --waited lists what processes wait for, of each kind.
+func TestLsOfWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	everyKind(t, server) // of which somebody waits for "fair"
+	e := testkit.Connect(t, server.Addr())
+	e.PermitSemaphore("permits").AcquireAsync(context.Background(), 4)
+	e.RWMutex("read").Writer().LockAsync(context.Background())
+	e.Mutex("mutex").LockAsync(context.Background())
+	redistest.Await(t, "waiters", func() bool { return places(server, "permits")+places(server, "read")+places(server, "mutex") == 3 })
+	waiting := make(map[string]int)
+	for _, l := range decode[row](t, wheellock(t, "ls", "--waited", "--json", "--redis", server.URL()).want(t, 0)) {
+		waiting[l.Name] = l.Waiting
+	}
+	if want := map[string]int{"fair": 1, "permits": 1, "read": 1, "mutex": 1}; !maps.Equal(waiting, want) {
+		t.Errorf("ls --waited: %v, want %v", waiting, want)
+	}
+	wheellock(t, "ls", "--waited", "--sort", "name", "--redis", server.URL(), "m*").want(t, 0, "WAITING     TTL  KIND ", "\n      1  ")
+	wheellock(t, "ls", "--waited", "--redis", asUser(server, "~*", "&*", "+@all", "-pubsub")).want(t, 0, "of 7 locks this user may not know who waits")
+}
+
+// force --holder frees what one holder has, and no other reader's part of a lock.
+func TestForceOfAHolder(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	one := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Identity = "shop@pod-1:1" })
+	ten := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Identity = "shop@pod-10:1" })
+	for _, l := range []engine.Locker{one.FencedMutex("a"), one.FairMutex("b"), one.SimpleMutex("c"), one.RWMutex("rw").Reader(), ten.RWMutex("rw").Reader(), ten.Mutex("other")} {
+		testkit.MustLock(t, l)
+	}
+	force := func(args ...string) *program {
+		return wheellock(t, append([]string{"force", "--redis", server.URL(), "--holder"}, args...)...)
+	}
+	force("pod-1:").want(t, 64, "--yes frees it without asking")
+	force("", "--yes", "a").want(t, 64, "all holders contain an empty one")
+	force("pod-2:", "--yes").want(t, 1, "nobody whose identity or id contains pod-2: holds a lock")
+	force("pod-1:", "--yes", "a*").want(t, 0, "freed a\n")
+	p := force("pod-1:", "--yes").want(t, 0, "simple   shop@pod-1:1  c", "read     shop@pod-1:1  rw")
+	if got := p.stdout.String(); got != "freed b\nfreed c\nfreed rw\n" {
+		t.Errorf("it says %q", got)
+	}
+	wheellock(t, "ls", "--redis", server.URL(), "--json").want(t, 0, `"name":"other"`)
+	if got := decode[row](t, wheellock(t, "ls", "--redis", server.URL(), "--json").want(t, 0)); len(got) != 2 || !strings.Contains(got[0].Owners[0].Identity+got[1].Owners[0].Identity, "pod-10:1shop@pod-10") {
+		t.Errorf("left are %+v", got)
+	}
+	force("pod-10", "--yes", "--json", "rw").want(t, 0, `{"name":"rw","freed":true}`)
+}
+
 // A second look tells a lease that is renewed from one that is not.
 func TestShowAgain(t *testing.T) {
 	t.Parallel()
@@ -582,6 +630,7 @@ func TestAHolderThatThereIsNot(t *testing.T) {
 		if strings.Contains(tried, "detached\n") || strings.Contains(shown, "renewed") {
 			t.Errorf("it said %s\n%s", tried, shown)
 		}
+		wheellock(t, "ls", "--redis", server.URL()).want(t, 0, "  nobody (min hold, or detached)  "+kind)
 	}
 }
 

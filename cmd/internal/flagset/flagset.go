@@ -27,9 +27,26 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	if bad := badValue.FindStringSubmatch(text); bad != nil {
 		return fmt.Errorf("invalid value %s for --%s: %s", bad[1], bad[2], wanted(flags.Lookup(bad[2]), bad[1]))
 	}
-	text = strings.Replace(text, "flag provided but not defined: -", "there is no flag --", 1)
+	if name, is := strings.CutPrefix(text, "flag provided but not defined: -"); is {
+		var all []string
+		flags.VisitAll(func(f *flag.Flag) { all = append(all, "--"+f.Name) })
+		return errors.New("there is no flag --" + name + Suggest("--"+name, all))
+	}
 	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
 	return errors.New(strings.Replace(text, "for flag -", "for --", 1))
+}
+
+// Words reads the flags wherever they stand, as Parse does, and returns the other words.
+func Words(flags *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := Parse(flags, args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) == 0 {
+			return words, nil
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
 }
 
 // wanted is what would be right in place of a value, in quotes.

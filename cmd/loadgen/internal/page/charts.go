@@ -20,8 +20,8 @@ func charts(runs []*report.Result) []chart.Chart {
 		queue, title, note = over{"backlog", 4, func(s *report.Second) float64 { return float64(s.Backlog) }}, "Backlog", "calls that were due and had not begun"
 	}
 	all := []chart.Chart{
-		counted(runs, seconds, pairs, overTime(runs, "Throughput", "pairs of lock and unlock in each second")),
-		latency(runs, seconds, overTime(runs, "Acquire latency over time", "from the call to the lock, of each second")),
+		counted(runs, whole, pairs, overTime(runs, "Throughput", "pairs of lock and unlock in each second")),
+		latency(runs, whole, overTime(runs, "Acquire latency over time", "from the call to the lock, of each second")),
 		percentiles(runs),
 		counted(runs, seconds, queue, overTime(runs, title, note+", at the end of each second")), // shows whether the lock keeps up
 	}
@@ -80,6 +80,17 @@ func seconds(r *report.Result) (all []moment) {
 	for i := range r.PerSecond {
 		s := &r.PerSecond[i]
 		all = append(all, moment{s.End, s, fmt.Sprintf("second %.3g", s.End)})
+	}
+	return all
+}
+
+// whole are the seconds of what each says of all of its time, so the first begins at 0.
+func whole(r *report.Result) []moment {
+	all := seconds(r)
+	if len(all) > 0 {
+		first := all[0]
+		first.x = 0
+		all = append([]moment{first}, all...)
 	}
 	return all
 }

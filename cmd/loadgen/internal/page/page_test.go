@@ -66,6 +66,16 @@ func TestPageOfARun(t *testing.T) {
 	}
 }
 
+// What a second says of all of its time is drawn from its beginning, and what is counted at its end is not.
+func TestChartsOverTimeBeginAtTheirBeginning(t *testing.T) {
+	all := charts([]*report.Result{aResult(0)})
+	for i, want := range map[int]float64{0: 0, 1: 0, 3: 1} {
+		if got := all[i].Lines[0].Points[0].X; got != want {
+			t.Errorf("%s begins at %g, want %g", all[i].Title, got, want)
+		}
+	}
+}
+
 func TestPageOfRunsWhoseCallersGrow(t *testing.T) {
 	other := aResult(5)
 	slow := 1000.0

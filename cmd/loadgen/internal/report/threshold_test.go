@@ -24,6 +24,33 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
+// A limit with a sign and % is one of the change between two results, and any other one of the second.
+func TestThresholdOfAChange(t *testing.T) {
+	before, after := runsAt(3, 1000, 1100, 1200), runsAt(3, 900, 990, 1300)
+	for text, want := range map[string]string{
+		"throughput<-5%":     "it went from 1,100 to 990, by -10.0%",
+		"throughput<-10%":    "",
+		"throughput<=-10%":   "by -10.0%",
+		"acquire.mean>+0.5%": "",
+		"throughput<1k":      "it is 990, the median of 3 runs",
+		"throughput<900":     "",
+		"handoffs<-5%":       "nothing was measured",
+		"handoffs<90%":       "nothing was measured",
+	} {
+		threshold, err := ParseChange(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if why := threshold.ExceededBy(before, after); (why == "") != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("%s: %q, want %q", text, why, want)
+		}
+	}
+	for _, bad := range []string{"throughput<5%", "acquire.p99>+5", "speed>+5%", "throughput=+5%"} {
+		if _, err := ParseChange(bad); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
 // Every metric can be asked for by the name that the tables show.
 func TestMetricsAreFoundByTheirNames(t *testing.T) {
 	seen := map[string]bool{}

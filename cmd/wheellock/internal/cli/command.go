@@ -16,7 +16,7 @@ import (
 // Command is one command of wheellock.
 type Command struct {
 	Name  string
-	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"; without "--" in it, what follows "--" are words too
+	Args  string // what follows its name, such as "NAME -- COMMAND [ARG...]"; without " -- " in it, what follows "--" are words too
 	Short string // what it does, in one line
 	Help  string // the rest of what -h says; see Text
 	// Define declares the flags that only this command has, and returns what runs once they have been read. The text of a flag
@@ -56,7 +56,7 @@ func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit in
 	case err != nil:
 		return env.Usage("%v", err)
 	}
-	if !strings.Contains(c.Args, "--") {
+	if !strings.Contains(c.Args, " -- ") {
 		words = append(words, env.After...)
 	}
 	out := &output.Stream{Writer: env.Stdout}
@@ -73,13 +73,5 @@ func (e *Env) read(flags *flag.FlagSet, args []string) (words []string, err erro
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, e.After, e.Dashes = args[:i], args[i+1:], true
 	}
-	for {
-		if err := flagset.Parse(flags, args); err != nil {
-			return nil, err
-		}
-		if args = flags.Args(); len(args) == 0 {
-			return words, nil
-		}
-		words, args = append(words, args[0]), args[1:]
-	}
+	return flagset.Words(flags, args)
 }

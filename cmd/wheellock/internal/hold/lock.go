@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,20 +26,36 @@ func Lock() cli.Command {
 		Name: "lock", Args: "NAME -- COMMAND [ARG...]",
 		Short: "run a command while holding a lock",
 		Help: `Waits for the lock NAME, runs COMMAND, frees the lock, and exits with COMMAND's
-exit code, or 128 plus the signal that ended it. The lock is a fenced one: in
-COMMAND's environment are WHEELLOCK_NAME and WHEELLOCK_TOKEN, a number that grows
-with each new holder. Send it with each write, and have the store refuse lower
-ones. With --kind simple it is one that redis-py, node-redlock and others share,
-and has no token.
+exit code, or 128 plus the signal that ended it. In COMMAND's environment are
+WHEELLOCK_NAME and, of a fenced lock, WHEELLOCK_TOKEN, a number that grows with
+each new holder. Send it with each write, and have the store refuse lower ones.
+All who use a name must want the same kind:
+
+  --kind fenced   one holder, with a token; Redisson's RLock and RFencedLock
+  --kind fair     one holder; who asks first gets it first, in all processes
+  --kind rw       one writer; with --shared, readers instead, any number at once
+  --kind simple   one holder; the lock that redis-py, node-redlock and others
+                  share
+  --permits N     N holders at once, as in a semaphore. N is that of the last
+                  call, and nothing is set up: give all the same N
 ` + ending + `
 
   wheellock lock backup -- pg_dump -f /backup/shop.sql shop
   wheellock lock --try --min-hold 5m nightly -- ./report.sh || [ $? -eq 75 ]
-  wheellock lock --wait 10m --lease 5s deploy -- make deploy`,
+  wheellock lock --wait 10m --lease 5s deploy -- make deploy
+  wheellock lock --permits 4 import -- ./import.sh
+  wheellock lock --shared catalogue -- ./report.sh`,
 		Define: func(flags *flag.FlagSet) cli.Run {
 			l := new(lock)
 			l.define(flags)
-			flags.StringVar(&l.kind, "kind", string(engine.KindFenced), "`KIND` of the lock: fenced or simple")
+			flags.StringVar(&l.kind, "kind", "", "`KIND` of the lock: fenced, fair, rw or simple; fenced if left out")
+			flags.BoolVar(&l.shared, "shared", false, "hold a read-write lock for reading, beside other readers")
+			flags.Func("permits", "let `N` hold it at once, from 1", func(text string) (err error) {
+				if l.permits, err = strconv.Atoi(text); err != nil || l.permits < 1 {
+					return errors.New("want a whole number from 1")
+				}
+				return nil
+			})
 			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
 			flags.DurationVar(&l.minHold, "min-hold", 0, "keep the name taken until `TIME` after the grant, even if COMMAND ends\nearlier, so that a job that others start later does not run again; 0: no")
 			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
@@ -49,6 +67,8 @@ and has no token.
 type lock struct {
 	settings
 	kind    string
+	shared  bool
+	permits int // 0: it is no semaphore
 	wait    time.Duration
 	minHold time.Duration
 	try     bool
@@ -58,8 +78,16 @@ func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 	err := l.read(env, args)
 	switch {
 	case err != nil:
-	case l.kind != string(engine.KindFenced) && l.kind != string(engine.KindSimple):
-		err = fmt.Errorf("--kind %s: want fenced or simple", l.kind)
+	case l.permits > 0 && l.shared:
+		err = errors.New("--permits with --shared: the one counts holders, the other lets any number read")
+	case l.permits > 0 && l.kind != "":
+		err = fmt.Errorf("--permits with --kind %s: a semaphore is of no other kind", l.kind)
+	case l.shared && l.kind != "" && l.kind != rw:
+		err = fmt.Errorf("--shared with --kind %s: only a lock of kind rw has readers", l.kind)
+	case l.kind != "" && !slices.Contains(kinds, l.kind):
+		err = fmt.Errorf("--kind %s: want %s", l.kind, strings.Join(kinds, ", "))
+	case l.minHold > 0 && (l.permits > 0 || l.shared || l.kind == rw):
+		err = errors.New("--min-hold keeps only locks of kind fenced, fair and simple")
 	case l.wait < 0:
 		err = fmt.Errorf("--wait %v: must not be negative", l.wait)
 	case l.minHold < 0 || l.minHold > engine.MaxLease:
@@ -129,48 +157,83 @@ func (l *lock) hold(ctx context.Context, env *cli.Env, signals *guard.Signals) (
 	return o, nil
 }
 
-// take waits for the lock as the flags say.
-func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engine.Hold, error) {
-	m := e.FencedMutex(l.name)
-	if l.kind == string(engine.KindSimple) {
+// rw is the kind of a read-write lock, and kinds are all.
+const rw = "rw"
+
+var kinds = []string{string(engine.KindFenced), string(engine.KindFair), rw, string(engine.KindSimple)}
+
+// locker returns the lock, and views of it by which its holder can be found: there are none of a semaphore.
+func (l *lock) locker(e *engine.Engine) (lock engine.Locker, views []*engine.Mutex) {
+	m, readWrite := e.FencedMutex(l.name), e.RWMutex(l.name)
+	switch {
+	case l.permits > 0:
+		return e.Limit(l.name, l.permits), nil
+	case l.shared:
+		return readWrite.Reader(), []*engine.Mutex{readWrite.Writer(), readWrite.Reader()}
+	case l.kind == rw:
+		return readWrite.Writer(), []*engine.Mutex{readWrite.Writer(), readWrite.Reader()}
+	case l.kind == string(engine.KindFair):
+		m = e.FairMutex(l.name)
+	case l.kind == string(engine.KindSimple):
 		m = e.SimpleMutex(l.name)
 	}
+	return m, []*engine.Mutex{m}
+}
+
+// take waits for the lock as the flags say.
+func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engine.Hold, error) {
+	locker, views := l.locker(e)
 	var options []engine.LockOption
 	if l.minHold > 0 {
 		options = append(options, engine.WithMinHold(l.minHold))
 	}
-	lock := m.Lock
+	lock := locker.Lock
 	if l.try {
-		lock = m.TryLock
+		lock = locker.TryLock
 	} else if term.IsTerminal(int(os.Stderr.Fd())) {
 		waiting, granted := context.WithCancel(ctx)
 		defer granted()
-		go l.waits(waiting, env, m, e)
+		go l.waits(waiting, env, views, e)
 	}
 	if l.wait > 0 {
 		options = append(options, engine.WithWait(l.wait))
 	}
 	h, err := lock(ctx, options...)
 	if errors.Is(err, engine.ErrHeld) {
-		if state, asked := m.Inspect(ctx); asked == nil && state.Locked {
+		if state, found := inspect(ctx, views); found {
 			err = fmt.Errorf("%w; %s", err, holderOf(ctx, e, state))
 		}
 	}
 	return h, err
 }
 
+// inspect finds the holder.
+func inspect(ctx context.Context, views []*engine.Mutex) (state engine.State, found bool) {
+	for _, view := range views {
+		if state, err := view.Inspect(ctx); err == nil && state.Locked {
+			return state, true
+		}
+	}
+	return engine.State{}, false
+}
+
 // waits prints, after a second, the holder of the lock that is waited for. It asks until it knows the holder.
-func (l *lock) waits(ctx context.Context, env *cli.Env, m *engine.Mutex, e *engine.Engine) {
-	var state engine.State
-	for err := error(nil); err != nil || !state.Locked || state.Ours; {
+func (l *lock) waits(ctx context.Context, env *cli.Env, views []*engine.Mutex, e *engine.Engine) {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(time.Second):
-			state, err = m.Inspect(ctx)
+		}
+		if state, found := inspect(ctx, views); found && !state.Ours {
+			env.Note("waiting for %q: %s", l.name, holderOf(ctx, e, state))
+			return
+		}
+		if l.permits > 0 {
+			env.Note("waiting for %q: all of its %s are held", l.name, cli.Plural(int64(l.permits), "permit", "permits"))
+			return
 		}
 	}
-	env.Note("waiting for %q: %s", l.name, holderOf(ctx, e, state))
 }
 
 // holderOf says which owner the lock has, by its identity, or its id if it has none.

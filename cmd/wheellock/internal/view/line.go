@@ -110,3 +110,28 @@ func (l *Lock) waiting(listeners, inLine int64) *int64 {
 	n := listeners + inLine
 	return &n
 }
+
+// countWaiting adds how many processes wait for each of these locks, as far as that is known.
+func (r *redis) countWaiting(ctx context.Context, locks []*Lock) {
+	var channels []string
+	for _, l := range locks {
+		channels = append(channels, l.channels()...)
+	}
+	if len(channels) == 0 {
+		return
+	}
+	listeners, inLine := r.subscribers(ctx, channels), r.inLine(ctx, locks)
+	if listeners == nil {
+		return
+	}
+	for i, l := range locks {
+		n := int64(0)
+		for _, channel := range l.channels() {
+			n += listeners[channel]
+		}
+		if l.Kind == engine.KindFair || l.Kind == "" {
+			n = max(n, processes(r.queue(ctx, l.Name)))
+		}
+		l.Waiting = l.waiting(n, inLine[i])
+	}
+}

@@ -1,4 +1,4 @@
-// Package view has the commands that show locks: ls, show, force and top.
+// Package view has the commands that show locks: ls, show, force, top and watch.
 //
 // redis.go asks Redis, masters.go each master of a cluster, replica.go whether it is one, lock.go finds out what the keys of a name are, and each command has a file.
 package view
@@ -72,7 +72,7 @@ func (o *Owner) who() string {
 // know adds what is known of the engine.
 func (o *Owner) know(clients map[string]client) {
 	id, _, _ := strings.Cut(o.ID, ":")
-	if c, known := clients[id]; known {
+	if c := clients[id]; c.identity != "" {
 		o.Identity, o.Address, o.Connected = c.identity, c.address, &c.since
 	}
 }
@@ -224,22 +224,35 @@ func (r *redis) complete(ctx context.Context, locks []*Lock) error {
 	return nil
 }
 
-// inspect asks for all that there is of one name.
-func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
-	locks, err := r.held(ctx, []string{name})
+// lookAt asks what has these names, each of which gets a Lock.
+func (r *redis) lookAt(ctx context.Context, names []string) ([]*Lock, error) {
+	held, err := r.held(ctx, names)
 	if all := r.notAll(ctx); err != nil && all != nil { // else the client says no more than that a time was over
 		err = all
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := &Lock{Named: cli.NamedBy(name)}
-	if len(locks) > 0 {
-		l = locks[0]
-	} else if err := r.others(ctx, []*Lock{l}, mostOfOne); err != nil {
+	var others []*Lock
+	locks := make([]*Lock, len(names))
+	for i, name := range names {
+		if at := slices.IndexFunc(held, func(l *Lock) bool { return l.Name == name }); at >= 0 {
+			locks[i] = held[at]
+		} else {
+			locks[i] = &Lock{Named: cli.NamedBy(name)}
+			others = append(others, locks[i])
+		}
+	}
+	return locks, r.others(ctx, others, mostOfOne)
+}
+
+// inspect asks for all that there is of one name.
+func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
+	locks, err := r.lookAt(ctx, []string{name})
+	if err != nil {
 		return nil, err
 	}
-	clients := r.clients(ctx)
+	l, clients := locks[0], r.clients(ctx)
 	l.Queue = r.queue(ctx, name)
 	l.Queued, _ = r.Do(ctx, r.B().Llen().Key(scripts.FairQueue(name)).Build()).AsInt64()
 	queued, inLine := processes(l.Queue), int64(0)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 
   wheellock ls 'stock:*'
   wheellock ls --holder payments@ --sort ttl
+  wheellock ls --waited
   wheellock ls --kind simple 'job:*'
   wheellock ls --json | jq -r 'select(.ttl_ms < 5000).name'`,
 		Define: func(flags *flag.FlagSet) cli.Run {
@@ -44,6 +46,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 			l.kind.define(flags)
 			flags.StringVar(&l.sort, "sort", "", "list when all are found, by `ORDER`: name, ttl (what ends first comes first) or holder")
 			flags.StringVar(&l.holder, "holder", "", "only locks of holders whose identity or id contains `TEXT`")
+			flags.BoolVar(&l.waited, "waited", false, "only locks that processes wait for, and how many do")
 			return l.run
 		},
 	}
@@ -51,6 +54,7 @@ comes. It touches nothing. A name may come twice if Redis moves keys meanwhile.
 
 type ls struct {
 	sort, holder string
+	waited       bool
 	kind         kind
 }
 
@@ -77,17 +81,20 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		return env.Fail(err)
 	}
 	defer r.Close()
-	clients := r.clients(ctx)
-	table := &table{env: env}
-	table.screen, _ = env.Size()
+	table := newTable(env)
+	table.waiting = l.waited
 	var all []*Lock
-	err = r.each(ctx, pattern, func(locks []*Lock) {
-		for _, l := range locks {
-			for i := range l.Owners {
-				l.Owners[i].know(clients)
-			}
+	unknown := 0
+	err = r.eachHeldBy(ctx, pattern, l.holder, func(locks []*Lock) {
+		if l.waited {
+			r.countWaiting(ctx, locks)
+			locks = slices.DeleteFunc(locks, func(lock *Lock) bool {
+				if lock.Waiting == nil {
+					unknown++
+				}
+				return lock.waits() == 0
+			})
 		}
-		locks = slices.DeleteFunc(locks, func(lock *Lock) bool { return !lock.heldBy(l.holder) })
 		switch {
 		case order != nil:
 			all = append(all, locks...)
@@ -109,31 +116,72 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	if r.unread > 0 {
 		env.Note("the list is not complete: this user may not read %s", cli.Plural(int64(r.unread), "key", "keys"))
 	}
+	if unknown > 0 {
+		env.Note("the list is not complete: of %s this user may not know who waits (PUBSUB NUMSUB, {NAME}:wheellock:line)", cli.Plural(int64(unknown), "lock", "locks"))
+	}
 	return cli.ExitOK
+}
+
+// eachHeldBy passes on the locks of holders whose id or identity contains a text, as they are found, with what is known of the holders.
+func (r *redis) eachHeldBy(ctx context.Context, pattern, holder string, found func([]*Lock)) error {
+	clients := r.clients(ctx)
+	return r.each(ctx, pattern, func(locks []*Lock) {
+		for _, l := range locks {
+			for i := range l.Owners {
+				l.Owners[i].know(clients)
+			}
+		}
+		found(slices.DeleteFunc(locks, func(l *Lock) bool { return !l.heldBy(holder) }))
+	})
 }
 
 // heldBy reports whether the id or the identity of an owner contains a text.
 func (l *Lock) heldBy(text string) bool {
-	return text == "" || slices.ContainsFunc(l.Owners, func(o Owner) bool { return strings.Contains(o.ID, text) || strings.Contains(o.Identity, text) })
+	return text == "" || slices.ContainsFunc(l.Owners, func(o Owner) bool { return o.is(text) })
+}
+
+// is reports whether the id or the identity contains a text.
+func (o *Owner) is(text string) bool {
+	return strings.Contains(o.ID, text) || strings.Contains(o.Identity, text)
+}
+
+// waits is how many processes wait, or 0 if that is not known.
+func (l *Lock) waits() int64 {
+	if l.Waiting == nil {
+		return 0
+	}
+	return *l.Waiting
 }
 
 // table is what ls prints, page by page.
 type table struct {
-	env    *cli.Env
-	screen int // columns; 0: not a terminal
-	holder int // columns of the holder; 0: there is no line yet
-	rows   int
+	env     *cli.Env
+	json    bool
+	out     io.Writer
+	screen  int  // columns; 0: not a terminal
+	waiting bool // with a column that says how many wait
+	holder  int  // columns of the holder; 0: there is no line yet
+	rows    int
+}
+
+func newTable(env *cli.Env) *table {
+	t := &table{env: env, json: env.JSON, out: env.Stdout}
+	t.screen, _ = env.Size()
+	return t
 }
 
 // simpleOfOthers is what looks at all kinds do not find.
 const simpleOfOthers = "simple locks of other libraries: --kind simple"
 
-const lsForm = "%7s  %-7s  %-*s  %s"
+const (
+	lsForm      = "%7s  %-7s  %-*s  %s"
+	waitingForm = "%7s "
+)
 
 // add prints locks. The column of holders may grow from page to page.
 func (t *table) add(locks []*Lock) {
 	t.rows += len(locks)
-	if t.env.JSON {
+	if t.json {
 		for _, l := range locks {
 			t.env.Value(l)
 		}
@@ -143,18 +191,25 @@ func (t *table) add(locks []*Lock) {
 	for _, l := range locks {
 		holders, names = append(holders, l.holder()), append(names, shown(l.Name))
 	}
-	begun := t.holder > 0
-	t.holder = max(t.holder, holderWidth(t.screen, len(fmt.Sprintf(lsForm, "", "", 0, "", "")), holders, names))
+	begun, others := t.holder > 0, len(fmt.Sprintf(lsForm, "", "", 0, "", ""))
+	if t.waiting {
+		others += len(fmt.Sprintf(waitingForm, ""))
+	}
+	t.holder = max(t.holder, holderWidth(t.screen, others, holders, names))
 	if !begun {
-		t.line("TTL", "KIND", holders[0], names[0])
+		t.line("WAITING", "TTL", "KIND", holders[0], names[0])
 	}
 	for i, l := range locks {
-		t.line(left(l.TTL), string(l.Kind), holders[i+1], names[i+1])
+		t.line(number(l.Waiting), left(l.TTL), string(l.Kind), holders[i+1], names[i+1])
 	}
 }
 
-func (t *table) line(ttl, kind, holder, name string) {
-	fmt.Fprintln(t.env.Stdout, cut(fmt.Sprintf(lsForm, ttl, kind, t.holder, cutMiddle(holder, t.holder), name), t.screen))
+func (t *table) line(waiting, ttl, kind, holder, name string) {
+	line := fmt.Sprintf(lsForm, ttl, kind, t.holder, cutMiddle(holder, t.holder), name)
+	if t.waiting {
+		line = fmt.Sprintf(waitingForm, waiting) + line
+	}
+	fmt.Fprintln(t.out, cut(line, t.screen))
 }
 
 // end prints the heading of an empty table, and at a terminal how many locks it has: others may be held, of kinds that are not found or in keys
@@ -163,7 +218,7 @@ func (t *table) end(simple bool) {
 	if t.holder == 0 {
 		t.add(nil)
 	}
-	if t.screen > 0 && !t.env.JSON {
+	if t.screen > 0 && !t.json {
 		fmt.Fprintf(t.env.Stdout, "%s\n", cli.Plural(int64(t.rows), "lock is listed", "locks are listed"))
 		if !simple {
 			fmt.Fprintln(t.env.Stdout, simpleOfOthers)
@@ -210,7 +265,14 @@ func (l *Lock) holder() string {
 	if len(l.Owners) == 0 {
 		return fmt.Sprintf("%d held, %d free", l.Holders, *l.Free)
 	}
-	who := shown(l.Owners[0].who())
+	o := &l.Owners[0]
+	who := shown(o.who())
+	switch {
+	case o.Detached && o.Identity != "":
+		who = "nobody (left by " + who + ")"
+	case o.Detached:
+		who = "nobody (min hold, or detached)"
+	}
 	if more := l.Holders - 1; more > 0 {
 		who = fmt.Sprintf("%s +%d", who, more)
 	}

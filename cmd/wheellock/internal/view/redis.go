@@ -46,8 +46,8 @@ func (k *kind) define(flags *flag.FlagSet) {
 }
 
 // dial connects, and finds out whether this user may look: mayLook, or mayLookAtOne.
-func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Context) error) (*redis, error) {
-	r, err := connect(ctx, env, k)
+func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Context) error, change ...func(*rueidis.ClientOption)) (*redis, error) {
+	r, err := connect(ctx, env, k, change...)
 	if err == nil {
 		if err = may(r, ctx); err != nil {
 			r.Close()
@@ -56,7 +56,7 @@ func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Co
 	return r, err
 }
 
-func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
+func connect(ctx context.Context, env *cli.Env, k kind, change ...func(*rueidis.ClientOption)) (*redis, error) {
 	o, err := env.Options()
 	if err != nil {
 		return nil, err
@@ -70,6 +70,9 @@ func connect(ctx context.Context, env *cli.Env, k kind) (*redis, error) {
 	}
 	if c.Dialer.Timeout == 0 {
 		c.Dialer.Timeout = 1500 * time.Millisecond // an engine's
+	}
+	for _, change := range change {
+		change(&c)
 	}
 	respguard.Guard(&c) // no server can end the process
 	r.options = c

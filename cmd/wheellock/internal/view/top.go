@@ -140,21 +140,8 @@ func (t *top) look(ctx context.Context, r *redis, note func(format string, args 
 	}
 	clients := r.clients(ctx)
 	found := func(locks []*Lock) {
-		if len(locks) == 0 {
-			return
-		}
-		channels := make([]string, len(locks))
-		for i, l := range locks {
-			channels[i] = l.channels()[0] // the kind of what is held is known
-		}
-		listeners, inLine := r.subscribers(ctx, channels), r.inLine(ctx, locks)
-		for i, l := range locks {
-			if n := listeners[channels[i]]; listeners != nil {
-				if l.Kind == engine.KindFair {
-					n = max(n, processes(r.queue(ctx, l.Name)))
-				}
-				l.Waiting = l.waiting(n, inLine[i])
-			}
+		r.countWaiting(ctx, locks)
+		for _, l := range locks {
 			for i := range l.Owners {
 				l.Owners[i].know(clients)
 			}
@@ -229,14 +216,6 @@ func (t *top) sorted() []*hot {
 		return cmp.Or(cmp.Compare(b.Changes, a.Changes), cmp.Compare(b.waits(), a.waits()), cmp.Compare(a.Name, b.Name))
 	})
 	return all
-}
-
-// waits is how many processes wait, or 0 if that is not known.
-func (h *hot) waits() int64 {
-	if h.Waiting == nil {
-		return 0
-	}
-	return *h.Waiting
 }
 
 // number is a number that may not be known.
