@@ -67,7 +67,7 @@ func (w *worker) options(d demand) []engine.LockOption {
 func (w *worker) lock(d demand) (*engine.Hold, uint32) {
 	call := w.client.number()
 	r := record{What: called, Way: d.way, Place: uint16(w.place), Call: call, N: int32(max(d.n, 1)),
-		Write: d.write && w.Places[w.place].Kind == rws, Fixed: d.lease > 0}
+		Write: d.write && w.Places[w.place].Kind == rws}
 	if d.owner {
 		r.Owner = w.number
 	}

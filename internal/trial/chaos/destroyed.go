@@ -4,7 +4,7 @@ import "time"
 
 // cuts marks the holds whose keys a strike may have destroyed, each with the first such strike. It has to have been
 // taken in Redis before the strike was over, which the caller may hear a little later, or by a lease when its process
-// or its link was not well. A hold that was called for afterwards may have been handed on in a tenure from before, for
+// was not well. A hold that was called for afterwards may have been handed on in a tenure from before, for
 // HandoffTime, or have entered one again, for two leases.
 func (h *history) cuts() {
 	links := make(map[int][]span)

@@ -16,7 +16,6 @@ type hold struct {
 	owner  string // of those who may hold it together
 	n      int
 	write  bool
-	fixed  bool
 	bound  instant // when the call should have been answered; 0: no bound
 
 	calledAt   instant
@@ -26,7 +25,6 @@ type hold struct {
 	text       string
 	token      int64
 	deadline   instant // the latest one known
-	aliveAt    instant // the last time it said so
 	endedAt    instant // when it told its end
 	endedBy    classes
 	unlockAt   instant
@@ -45,7 +43,6 @@ type history struct {
 	stalls     map[*process][]span
 	violations []violation
 	quiet      time.Duration // from the last call until Redis was empty
-	rests      int32         // holds that engines still believed in at the end
 	figures    figures
 }
 
@@ -98,7 +95,6 @@ func (h *history) hear(ph *phase, p *process) {
 		case stalled:
 			h.stalls[p] = append(h.stalls[p], span{r.At, r.Until})
 		case rested:
-			h.rests += r.N
 			if r.N > 0 {
 				h.fail("quiet", "client %d believes in %d holds and waiters after everybody has left", p.Number, r.N)
 			}
@@ -112,7 +108,7 @@ func (h *history) hear(ph *phase, p *process) {
 }
 
 func (h *history) call(ph *phase, p *process, r record) *hold {
-	c := &hold{client: p, call: r.Call, place: &ph.places[r.Place], way: r.Way, n: int(r.N), write: r.Write, fixed: r.Fixed,
+	c := &hold{client: p, call: r.Call, place: &ph.places[r.Place], way: r.Way, n: int(r.N), write: r.Write,
 		bound: r.Until, calledAt: r.At}
 	if r.Owner != 0 {
 		c.owner = fmt.Sprintf("%d/%d", p.Number, r.Owner)
@@ -130,7 +126,7 @@ func (c *hold) note(r record) {
 	case denied:
 		c.deniedAt, c.denied, c.text = r.At, r.Classes, r.Text
 	case alive:
-		c.aliveAt, c.deadline = r.At, max(c.deadline, r.Until)
+		c.deadline = max(c.deadline, r.Until)
 	case ended:
 		c.endedAt, c.endedBy = r.At, r.Classes
 	case unlocking:
@@ -141,7 +137,7 @@ func (c *hold) note(r record) {
 	case unlocked:
 		c.unlockedAt, c.unlocked, c.unlockText = r.At, r.Classes, r.Text
 	case extended:
-		c.extended, c.deadline = r.Classes, max(c.deadline, r.Until)
+		c.extended, c.unlockText, c.deadline = r.Classes, r.Text, max(c.deadline, r.Until)
 	case latched:
 		c.latch = span{r.Until, r.At}
 	}

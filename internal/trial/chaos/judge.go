@@ -45,6 +45,7 @@ func (f *figures) add(o figures) {
 func (h *history) judge() {
 	h.exclusion()
 	h.tokens()
+	h.errors()
 	h.liveness()
 	h.notice()
 	h.outages()

@@ -38,6 +38,14 @@ func TestOraclesOfTime(t *testing.T) {
 			m.call(2, 0, 2005, 9000, unlockedIn(9001, 9002))
 			return m.h.liveness
 		}, ""},
+		{"an error that no fault gives", func(m *made) func() {
+			m.call(1, 0, 0, 0, func(c *hold) { c.deniedAt, c.denied = ms, isOther })
+			return m.h.errors
+		}, "errors"},
+		{"a refusal", func(m *made) func() {
+			m.call(1, 0, 0, 0, func(c *hold) { c.deniedAt, c.denied = ms, isRefused })
+			return m.h.errors
+		}, ""},
 		{"a latch that opened early", func(m *made) func() {
 			m.call(1, 1, 0, 0, func(c *hold) { c.latch = span{20 * ms, 10 * ms} })
 			return m.h.liveness

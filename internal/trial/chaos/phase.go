@@ -11,7 +11,7 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// shortLease is the watchdog's in clients of plans that say nothing else: so short that a partition outlasts it often.
+// shortLease is the watchdog's in clients of plans that say nothing else: so short that a stop outlasts it often.
 // A long one shows what is left behind.
 const shortLease = time.Second
 

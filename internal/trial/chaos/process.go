@@ -27,7 +27,7 @@ type process struct {
 	rests   chan struct{} // closed when it rests
 	watched chan struct{} // closed when nobody looks any more at what it takes
 
-	disturbing sync.Mutex // held by the fault that is at work on the process or its link
+	disturbing sync.Mutex // held by the fault that is at work on the process
 
 	most int64 // resident bytes at which it is killed
 

@@ -11,7 +11,7 @@ import (
 // disk, or another's turn on the processor.
 const faint = 50 * time.Millisecond
 
-// pulse asks Redis again and again, past every proxy, and tells when it did not answer, until ctx ends.
+// pulse asks Redis again and again, and tells when it did not answer, until ctx ends.
 func pulse(ctx context.Context, addr string, tell func(span)) {
 	redis := &redisserver.Admin{Network: "tcp", Addr: addr}
 	defer redis.Close()

@@ -37,7 +37,7 @@ func (ph *phase) furnish() {
 	})
 }
 
-// withEngine runs f with an engine of this process, without any proxy.
+// withEngine runs f with an engine of this process.
 func (ph *phase) withEngine(f func(context.Context, *engine.Engine) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

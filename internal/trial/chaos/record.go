@@ -48,14 +48,13 @@ type record struct {
 	N       int32  // permits
 	Classes classes
 	Write   bool // the writer of a read-write lock
-	Fixed   bool // a fixed lease
 	Token   int64
 	Until   instant // deadline; of a call: when it has to have been answered, 0: no bound
 	Text    string  // of an error that no class fits
 }
 
 // recordBytes is the size of a record without its text.
-const recordBytes = 8 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 1 + 1 + 8 + 8
+const recordBytes = 8 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 1 + 8 + 8
 
 // mostText keeps a frame below what a pipe takes in one piece.
 const mostText = 500
@@ -71,7 +70,7 @@ func (r *record) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, r.Owner)
 	b = binary.LittleEndian.AppendUint32(b, uint32(r.N))
 	b = binary.LittleEndian.AppendUint32(b, uint32(r.Classes))
-	b = append(b, octet(r.Write), octet(r.Fixed))
+	b = append(b, octet(r.Write))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Token))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Until))
 	return append(b, text...)
@@ -102,8 +101,8 @@ func (r *record) read(from *bufio.Reader) error {
 		At: instant(binary.LittleEndian.Uint64(b)), What: what(b[8]), Way: way(b[9]),
 		Place: binary.LittleEndian.Uint16(b[10:]), Call: binary.LittleEndian.Uint32(b[12:]),
 		Owner: binary.LittleEndian.Uint32(b[16:]), N: int32(binary.LittleEndian.Uint32(b[20:])),
-		Classes: classes(binary.LittleEndian.Uint32(b[24:])), Write: b[28] == 1, Fixed: b[29] == 1,
-		Token: int64(binary.LittleEndian.Uint64(b[30:])), Until: instant(binary.LittleEndian.Uint64(b[38:])),
+		Classes: classes(binary.LittleEndian.Uint32(b[24:])), Write: b[28] == 1,
+		Token: int64(binary.LittleEndian.Uint64(b[29:])), Until: instant(binary.LittleEndian.Uint64(b[37:])),
 		Text: string(b[recordBytes:]),
 	}
 	_, err = from.Discard(n)
