@@ -30,6 +30,7 @@ type service struct {
 	healthpb.UnimplementedHealthServer
 	check func(ctx context.Context, key string) error
 	watch func(s healthpb.Health_WatchServer) error
+	ended func(error) // sees how unary calls end at the server, of which a client that has left knows nothing; nil: nobody does
 }
 
 func (s service) Check(ctx context.Context, r *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
@@ -67,6 +68,9 @@ func serve(t *testing.T, e *engine.Engine, o grpclock.Options, s service) health
 		defer func() {
 			if p := recover(); p != nil {
 				err = status.Error(codes.Internal, fmt.Sprint(p))
+			}
+			if s.ended != nil {
+				s.ended(err)
 			}
 		}()
 		return handle(ctx, request)
@@ -313,16 +317,12 @@ func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	e := testkit.Connect(t, redis.Addr())
+	ended := make(chan error, 2)
 	client := serve(t, e, grpclock.Options{Wait: time.Hour}, service{check: func(context.Context, string) error {
 		t.Error("the handler runs")
 		return nil
-	}})
+	}, ended: func(err error) { ended <- err }})
 	hold := testkit.MustLock(t, e.Mutex("grpc:a"))
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	if err := check(ctx, client, "a"); status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("%v, want DeadlineExceeded", err)
-	}
 	ctx, leave := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- check(ctx, client, "a") }()
@@ -330,6 +330,14 @@ func TestClientsThatLeave(t *testing.T) {
 	leave()
 	if err := testkit.Receive(t, "the call to leave", done); status.Code(err) != codes.Canceled {
 		t.Errorf("%v, want Canceled", err)
+	}
+	if err := testkit.Receive(t, "the call to end", ended); status.Code(err) != codes.Canceled {
+		t.Errorf("at the server the call ends with %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if err := check(ctx, client, "a"); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("%v, want DeadlineExceeded", err)
 	}
 	redistest.Await(t, "nobody to wait", func() bool { return e.Stats().Waiting == 0 })
 	testkit.MustUnlock(t, hold)

@@ -10,6 +10,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -315,6 +317,38 @@ func TestAStreamPassesAtOnce(t *testing.T) {
 	}
 	if again := s.wants("k", "", http.StatusOK); again.body != "one two" || !again.replayed() {
 		t.Errorf("the repetition is answered %q", again.body)
+	}
+}
+
+// A proxy flushes an answer whose length it does not know; that is kept. One that breaks off is not.
+func TestAProxyBehindTheMiddleware(t *testing.T) {
+	t.Parallel()
+	var runs atomic.Int64
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "run %d ", runs.Add(1))
+		w.(http.Flusher).Flush()
+		if r.Header.Get("Idempotency-Key") == "breaks" && runs.Load() == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, "to its end")
+	}))
+	t.Cleanup(upstream.Close)
+	to, err := url.Parse(upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ErrorLog = log.New(t.Output(), "", 0)
+	s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, proxy.ServeHTTP)
+	s.wants("whole", "", http.StatusOK)
+	if again := s.wants("whole", "", http.StatusOK); again.body != "run 1 to its end" || !again.replayed() {
+		t.Errorf("the repetition is answered %q", again.body)
+	}
+	if answer, err := s.ask(http.MethodPost, "breaks", ""); err == nil {
+		t.Errorf("an answer that breaks off ends with %q", answer.body)
+	}
+	if again := s.wants("breaks", "", http.StatusOK); again.body != "run 3 to its end" || again.replayed() {
+		t.Errorf("after an answer that broke off the repetition is answered %q", again.body)
 	}
 }
 
