@@ -98,4 +98,3 @@ func (l *Lock) holder() string {
 	}
 	return who
 }
-
