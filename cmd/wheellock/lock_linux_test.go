@@ -177,7 +177,7 @@ func TestLockOfOtherKinds(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			p, d := lockedShell(t, server.URL(), stubborn, append(strings.Fields(c.held), "--lease", "3s")...)
+			p, d := lockedShell(t, server.URL(), stubborn, append(strings.Fields(c.held), "--lease", "9s")...)
 			d.await(t, "group")
 			try := func(flags string) *program {
 				return wheellock(t, slices.Concat([]string{"lock", "--redis", server.URL(), "--try", "job"}, strings.Fields(flags), []string{"--", "env"})...)

@@ -1,6 +1,7 @@
 // Package view has the commands that show locks: ls, show, force, top and watch.
 //
-// redis.go asks Redis, masters.go each master of a cluster, replica.go whether it is one, lock.go finds out what the keys of a name are, and each command has a file.
+// redis.go asks Redis, masters.go each master of a cluster, replica.go whether it is one, lock.go finds out what the keys of a name are,
+// table.go is a list of locks, happening.go what has changed between two looks, and each command has a file.
 package view
 
 import (
