@@ -25,7 +25,7 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 		return
 	case e.Machine.Waiting() >= int(a.most) && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
-	case e.FailsWhileDown(now, w) && l.nodes.home(e.Slot).link.state == linkDown:
+	case e.FailsWhileDown(now, w) && l.nodes.home(e.Slot).link.outOfReach():
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
 	default:
 		l.askMachine(now, e, w)

@@ -24,10 +24,14 @@ type link struct {
 	tries     int
 	probeAt   gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
 	upAt      gate.Time // when it was last found to work; before the first time long ago
-	cause     string    // linkDown: why, for the callers
+	silent    bool      // linkShaky: it broke because nothing had come for too long, as from a server that stands still
+	cause     string    // outOfReach: why, for the callers
 	demotions int       // how often in a row the server was found to be a replica
 	outage    reconnect.Outage
 }
+
+// outOfReach reports whether calls that need not wait for the link fail at once.
+func (l *link) outOfReach() bool { return l.state == linkDown || l.state == linkShaky && l.silent }
 
 func (n *node) setLink(s linkState) {
 	n.link.state = s
@@ -41,7 +45,11 @@ func (n *node) breakLink(now gate.Time, err error) {
 		return
 	}
 	cfg.Gate.Epoch++ // what was confirmed before is not handed on (invariant: handoff-only-while-fresh)
+	n.link.silent, n.link.cause = rediserr.IsSilent(err), rediserr.Text(err)
 	n.setLink(linkShaky)
+	if n.link.silent {
+		n.endFast(now)
+	}
 	if n.link.probeAt = now; now-n.link.upAt >= reconnect.Steady {
 		n.link.tries = 0
 	} else {
@@ -54,7 +62,13 @@ func (n *node) breakLink(now gate.Time, err error) {
 	if n.nodes.cluster != nil {
 		n.nodes.cluster.survey.SetDue(now)
 	}
-	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", rediserr.Text(err))...)
+	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", n.link.cause)...)
+}
+
+// endFast answers those that do not wait while the node is out of reach, which it has turned out to be.
+func (n *node) endFast(now gate.Time) {
+	n.nodes.endFast(now, n.nodes.servedBy(n))
+	n.nodes.cfg.Down()
 }
 
 // probe sends a probe on an idle connection when it is time.
@@ -84,11 +98,10 @@ func (n *node) probed(now gate.Time, err error) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
-		wasDown := n.link.state == linkDown
+		known := n.link.outOfReach()
 		n.setLink(linkDown)
-		if !wasDown {
-			n.nodes.endFast(now, n.nodes.servedBy(n))
-			n.nodes.cfg.Down()
+		if !known {
+			n.endFast(now)
 		}
 		n.link.probeAt = now + reconnect.Pause(n.link.tries)
 		n.link.tries++
@@ -110,7 +123,7 @@ type linkQuery struct {
 }
 
 func (l linkQuery) deliver(of *loop, _ gate.Time) {
-	l.down <- of.nodes.home(l.slot).link.state == linkDown
+	l.down <- of.nodes.home(l.slot).link.outOfReach()
 }
 
 func (l linkQuery) refuse() { l.down <- false }

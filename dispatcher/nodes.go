@@ -62,7 +62,7 @@ func (ns *nodes) endFast(now gate.Time, which func(*gate.Entry) bool) {
 		return
 	}
 	for e := range ns.gates.names.all() {
-		if link := &ns.home(e.Slot).link; link.state == linkDown && which(e) {
+		if link := &ns.home(e.Slot).link; link.outOfReach() && which(e) {
 			out := gate.Outcome{Why: gate.Doubtful, ServerMessage: link.cause}
 			e.Machine.Dismiss(now, out, func(w *gate.Waiter) bool { return w.Fast }, &ns.gates.fx)
 			ns.gates.stepped(e)
