@@ -49,3 +49,17 @@ func TestTurnsBegin(t *testing.T) {
 		t.Errorf("it has begun before: %+v", left)
 	}
 }
+
+// One more who listens has come to wait, and no other is met by being counted.
+func TestListenersAreMetWhenTheyCome(t *testing.T) {
+	var c turns
+	for i, step := range []struct {
+		others int64
+		met    bool
+	}{{0, false}, {1, true}, {1, false}, {3, true}, {2, false}, {0, false}, {1, true}, {-1, false}, {0, false}} {
+		now := Time(i+1) * time.Second
+		if c.count(now, step.others); (c.met == now) != step.met || c.listen != max(int32(step.others), 0) {
+			t.Errorf("count %d, of %d: %+v", i, step.others, c)
+		}
+	}
+}
