@@ -9,6 +9,44 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
+// A release at a node that does not serve the name yet is heard by nobody. So those who wait for a name there ask again and again, and soon
+// after somebody was granted something. The names of a fair lock lie apart there most of the time.
+func TestNamesAreAskedForAtANodeThatDoesNotServeThem(t *testing.T) {
+	for kind, name := range kindNames {
+		if kind == FairKind {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, kind, 30*time.Second)
+			b.cfg.PollCap = time.Minute
+			ends, free := b.now+30*time.Second, false
+			b.answer = func(c *Command) {
+				well(c)
+				switch c.Asking = true; {
+				case free:
+					if c.Op == GetCount {
+						c.Reply = 0
+					}
+				case c.Op == Take:
+					c.Reply = 0
+				case Operations[c.Op].does == acquires || c.Op == PermitTake:
+					c.Reply = scripts.Reply(-(ends - b.now).Milliseconds() - 2)
+				}
+			}
+			u := b.ask(nil)
+			b.run(10 * time.Second)
+			if n, of := b.rate(b.now - 2*time.Second); n < 5 || n > 100 {
+				t.Errorf("of a name that is held: %d times %v within a second, want 5 to 100", n, of)
+			}
+			free = true
+			b.run(200 * time.Millisecond)
+			if u.out == nil || u.out.Why != Granted {
+				t.Errorf("the answer is %v", u.out)
+			}
+		})
+	}
+}
+
 // Where a lock has arrived, its line may be at the other node still. So an owner id that had a place there keeps it, whether it gets the lock
 // or no caller wants it any more. When the slot has moved, a release may give the lock to that place: then it is freed at once.
 // invariant: released-owner-is-dead

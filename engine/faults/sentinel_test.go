@@ -304,3 +304,84 @@ func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
 		t.Errorf("the old master is a %s: nothing was seen", role[0])
 	}
 }
+
+// One switch, seen by engines that have different things to lose by it:
+//   - With Replicas what was detached, and what stays taken, is at the new master.
+//   - The sentinel's word that another server is the master is lost, and the old one lives on as a replica: the sentinels are asked every
+//     two seconds.
+//   - SECURITY.md says what a user may do at servers behind sentinels; without it Open fails and names it.
+//
+// invariant: detached-name-stays
+func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
+	t.Parallel() // mostly it waits for sentinels
+	s := redistest.StartSentinel(t, 1)
+	safe := bySentinel(t, s, testkit.Replicas(1))
+	stays := testkit.MustLock(t, safe.Mutex("stays"), engine.WithMinHold(time.Hour))
+	id, err := testkit.MustLock(t, safe.Mutex("detached")).Detach(testkit.Soon(t), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
+	proxy.LoseMessages(1)
+	deaf := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
+	unheard := testkit.MustLock(t, deaf.Mutex("unheard"))
+	besides := testkit.AclBesides(t, "Redis.Sentinel")
+	limit := func(rule ...string) (opts engine.Options) {
+		for _, node := range s.Nodes {
+			opts = limitedTo(node, rule...)
+		}
+		opts.Redis.InitAddress, opts.Redis.Sentinel = s.Addrs(), rueidis.SentinelOption{MasterSet: redistest.MasterName}
+		opts.NameMapper = func(name string) string { return "app:" + name }
+		return opts
+	}
+	limited := testkit.MustLock(t, openLimited(t, limit(slices.Concat(testkit.AclRule(t), besides)...)).Mutex("limited"))
+
+	testkit.MustUnlock(t, stays)
+	last := testkit.MustLock(t, safe.Mutex("last")) // a replica that has it has all that came before
+	master := s.Node(s.Failover())
+
+	h, err := safe.Mutex("detached").Adopt(testkit.Soon(t), id)
+	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrUncertain) { // the switch is not over
+		h, err = safe.Mutex("detached").Adopt(testkit.Soon(t), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := safe.Mutex("stays").Inspect(testkit.Soon(t)); err != nil || !state.OwnerID.Detached || state.TTL < 59*time.Minute {
+		t.Errorf("after a min hold it is %+v, %v", state, err)
+	}
+	for _, h := range []*engine.Hold{h, last, unheard, limited} {
+		testkit.MustUnlock(t, h)
+	}
+	h = testkit.MustLock(t, deaf.Mutex("new"))
+	if !slices.Equal(testkit.Owners(master, "new"), []string{h.TenureID(), "1"}) {
+		t.Error("the new master does not know the lock")
+	}
+	testkit.MustUnlock(t, h)
+	for _, right := range besides {
+		mustNotOpen(t, limit(testkit.AclRule(t)...), engine.ErrRefused, strings.TrimPrefix(right, "+"))
+	}
+	openByURL(t, s)
+}
+
+// openByURL uses the form of a URL for Sentinel.
+func openByURL(t *testing.T, s *redistest.Sentinel) {
+	t.Helper()
+	url := "redis://" + s.Addrs()[0] + "?addr=" + s.Addrs()[1] + "&addr=" + s.Addrs()[2] + "&master_set="
+	opts, err := engine.ParseURL(url + redistest.MasterName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openLimited(t, opts)
+	h := testkit.MustLock(t, e.Mutex("stock:7"))
+	if master := s.Node(s.Master()); !slices.Equal(testkit.Owners(master, "stock:7"), []string{h.TenureID(), "1"}) {
+		t.Error("the master does not know the lock")
+	}
+	testkit.MustUnlock(t, h)
+
+	opts, err = engine.ParseURL(url + "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustNotOpen(t, opts, engine.ErrUnavailable, s.Addrs()[0])
+}
