@@ -233,7 +233,10 @@ func (h *holdContext) Deadline() (time.Time, bool) { return h.parent.Deadline() 
 
 // Value is the parent's, except for the keys by which package context finds its own contexts.
 func (h *holdContext) Value(key any) any {
-	if key == (parentOf{h.h}) {
+	switch key {
+	case nearest{}:
+		return h
+	case parentOf{h.h}:
 		if above := h.parent.Value(key); above != nil { // parent is a context of the hold, too, or derived from one
 			return above
 		}

@@ -78,8 +78,9 @@ var (
 	// ErrForeignKey means that the key of this name holds something that is not a lock of this kind. The engine did not
 	// touch it.
 	ErrForeignKey = errors.New("wheellock: the key exists and is not this kind of lock")
-	// ErrDeadlock means that the caller's Owner would wait for itself: it holds a read lock and asks for the writer. It
-	// must unlock the read lock first.
+	// ErrDeadlock means that the caller would wait for itself. Either its Owner holds a read lock and asks for the writer: it must unlock
+	// the read lock first. Or a waiting call has the context of a hold ([Hold.Context], [Do]) of the same name, or one derived from it, and
+	// not the Owner of that hold: both must be locked by [WithOwner] with the same one.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
 )
 

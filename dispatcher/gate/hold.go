@@ -76,8 +76,8 @@ func (h *Hold) Deadline() Time {
 // Count is how many holds of its Owner are alive; 0: it has no Owner. Any goroutine may call it.
 func (h *Hold) Count() int { return int(h.holdCount.count()) }
 
-// owner is the Owner of a granted hold; 0: it has none.
-func (h *Hold) owner() uint64 {
+// Owner is that of a granted hold; 0: it has none. Any goroutine may call it.
+func (h *Hold) Owner() uint64 {
 	if h.holdCount == nil {
 		return 0
 	}

@@ -14,8 +14,8 @@ func TestHoldsAreCountedByOwner(t *testing.T) {
 	family := &holdCount{owner: 7}
 	first, second := Hold{holdCount: family}, Hold{holdCount: family}
 	family.add(2)
-	if first.Count() != 2 || second.Count() != 2 || first.owner() != 7 {
-		t.Errorf("two holds of Owner %d count %d and %d, want 7, 2, 2", first.owner(), first.Count(), second.Count())
+	if first.Count() != 2 || second.Count() != 2 || first.Owner() != 7 {
+		t.Errorf("two holds of Owner %d count %d and %d, want 7, 2, 2", first.Owner(), first.Count(), second.Count())
 	}
 	first.end()
 	if n := second.Count(); n != 1 {
