@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -15,6 +16,8 @@ type endings struct {
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
 	notified bool          // wanted is closed
+
+	failed atomic.Pointer[error] // why it ended, if it was NotAlive
 
 	whole *Hold // the hold of several locks of which this is a part; nil: of none
 	place int   // of the part in it
@@ -56,7 +59,8 @@ func (h *Hold) end(why gate.Why) bool {
 	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
 		return false
 	}
-	if why == gate.Lost || why == gate.TooLong {
+	keptOf(&h.core).putNote(0)
+	if why == gate.Lost || why == gate.TooLong || why == gate.NotAlive {
 		defer h.e.losses.noteLoss(h, why) // when its contexts have ended
 	}
 	l := h.endings.Load()

@@ -94,12 +94,13 @@ var errClosedHold error = &failure{"wheellock: lock lost while held: engine clos
 type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
+	Note string        // of the owner, if the call had a note itself: see [WithNote]
 	kind kindIndex     // of what was asked for
 
 	absent bool // no permits are there, free or held
 }
 
-// Error names the lock and the time that its lease has left.
+// Error names the lock, the time that its lease has left, and the note of its owner.
 func (h *HeldError) Error() string {
 	if h.kind.holds() && h.kind != permitsIndex {
 		return fmt.Sprintf("wheellock: %s is %s", quote(h.Name), h.words())
@@ -121,7 +122,11 @@ func (h *HeldError) words() string {
 	case h.TTL < 0:
 		return "held by another owner, without an end that is known"
 	}
-	return fmt.Sprintf("held by another owner, lease ends in %v", h.TTL.Round(time.Millisecond))
+	text := fmt.Sprintf("held by another owner, lease ends in %v", h.TTL.Round(time.Millisecond))
+	if h.Note != "" {
+		text += ", for " + h.Note
+	}
+	return text
 }
 
 // Is makes a HeldError an ErrHeld.
@@ -161,7 +166,7 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 }
 
 func (o *operation) held(out gate.Outcome) *HeldError {
-	return &HeldError{o.name, out.TTL, o.kind, out.Absent}
+	return &HeldError{Name: o.name, TTL: out.TTL, kind: o.kind, absent: out.Absent}
 }
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.

@@ -9,6 +9,13 @@ import (
 // the key is freed only after that (invariant: loss-is-final).
 type Ender interface{ End(Why) }
 
+// Renewer is an Ender that is notified when its hold is about to be renewed.
+type Renewer interface {
+	Ender
+	// NotifyRenewal notifies it. It does not block.
+	NotifyRenewal()
+}
+
 // Hold is one grant to a caller, under one lease. Re-entry makes several holds of one lease.
 type Hold struct {
 	// Set before the grant. Any goroutine may read them afterwards.

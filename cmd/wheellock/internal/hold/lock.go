@@ -40,6 +40,7 @@ and has no token.
 			flags.StringVar(&l.kind, "kind", string(engine.KindFenced), "`KIND` of the lock: fenced or simple")
 			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
 			flags.DurationVar(&l.minHold, "min-hold", 0, "keep the name taken until `TIME` after the grant, even if COMMAND ends\nearlier, so that a job that others start later does not run again; 0: no")
+			flags.StringVar(&l.note, "note", "", "`TEXT` that says what the lock is for: show, ls and failures to get it have it")
 			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
 			return l.run
 		},
@@ -49,6 +50,7 @@ and has no token.
 type lock struct {
 	settings
 	kind    string
+	note    string
 	wait    time.Duration
 	minHold time.Duration
 	try     bool
@@ -139,6 +141,9 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 	if l.minHold > 0 {
 		options = append(options, engine.WithMinHold(l.minHold))
 	}
+	if l.note != "" {
+		options = append(options, engine.WithNote(l.note))
+	}
 	lock := m.Lock
 	if l.try {
 		lock = m.TryLock
@@ -178,8 +183,12 @@ func holderOf(ctx context.Context, e *engine.Engine, state engine.State) string 
 	if strings.HasSuffix(state.Owner, gate.DetachedSuffix) {
 		return "nobody holds it any more, and it stays taken until its lease ends (min hold, or detached)"
 	}
+	owner := state.Owner
 	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
-		return "the owner is " + holder.Identity
+		owner = holder.Identity
 	}
-	return "the owner is " + state.Owner
+	if state.Note != "" {
+		owner += ", for " + state.Note
+	}
+	return "the owner is " + owner
 }

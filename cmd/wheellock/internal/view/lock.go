@@ -46,6 +46,7 @@ type Owner struct {
 	Address   string     `json:"address,omitempty"`         // of its oldest connection
 	Connected *time.Time `json:"connected_since,omitempty"` // that connection
 	Detached  bool       `json:"detached,omitempty"`        // nobody holds it any more: it stays taken until its lease is over, or somebody adopts it
+	Note      string     `json:"note,omitempty"`            // what its hold says that it is for
 }
 
 // The patterns of an engine's id, and of what is behind the owners of its simple locks.
@@ -224,6 +225,21 @@ func (r *redis) complete(ctx context.Context, locks []*Lock) error {
 	return nil
 }
 
+// notes asks for the notes of owners. One that may not be read is as good as none.
+func (r *redis) notes(ctx context.Context, locks []*Lock) {
+	var ask rueidis.Commands
+	var owners []*Owner
+	for _, l := range locks {
+		for i := range l.Owners {
+			owners = append(owners, &l.Owners[i])
+			ask = append(ask, r.B().Get().Key(scripts.NoteKey(l.Name, l.Owners[i].ID)).Build())
+		}
+	}
+	for i, answer := range r.DoMulti(ctx, ask...) {
+		owners[i].Note, _ = answer.ToString()
+	}
+}
+
 // inspect asks for all that there is of one name.
 func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	locks, err := r.held(ctx, []string{name})
@@ -239,6 +255,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 	} else if err := r.others(ctx, []*Lock{l}, mostOfOne); err != nil {
 		return nil, err
 	}
+	r.notes(ctx, []*Lock{l})
 	clients := r.clients(ctx)
 	l.Queue = r.queue(ctx, name)
 	l.Queued, _ = r.Do(ctx, r.B().Llen().Key(scripts.FairQueue(name)).Build()).AsInt64()

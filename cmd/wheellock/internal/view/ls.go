@@ -23,7 +23,8 @@ func Ls() cli.Command {
 		Short: "list the locks that are held",
 		Help: `Lists the names that are held, of engines and of Redisson, with what their lease has
 left, their kind and their holder. PATTERN is as in the command SCAN of Redis, such as
-"stock:*". The holder is the identity of an engine, or the id that is in Redis.
+"stock:*". The holder is the identity of an engine, or the id that is in Redis. Behind
+the name stands what the holder says that it is for, if it does.
 
 The kind is found by the keys: a fair lock shows while callers wait for it, and a
 fenced lock by its counter. A mutex and a spin lock are the same in Redis. Semaphores
@@ -88,6 +89,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 			}
 		}
 		locks = slices.DeleteFunc(locks, func(lock *Lock) bool { return !lock.heldBy(l.holder) })
+		r.notes(ctx, locks)
 		switch {
 		case order != nil:
 			all = append(all, locks...)
@@ -141,7 +143,7 @@ func (t *table) add(locks []*Lock) {
 	}
 	holders, names := []string{"HOLDER"}, []string{"NAME"}
 	for _, l := range locks {
-		holders, names = append(holders, l.holder()), append(names, shown(l.Name))
+		holders, names = append(holders, l.holder()), append(names, shown(l.Name)+l.note())
 	}
 	begun := t.holder > 0
 	t.holder = max(t.holder, holderWidth(t.screen, len(fmt.Sprintf(lsForm, "", "", 0, "", "")), holders, names))
@@ -215,6 +217,16 @@ func (l *Lock) holder() string {
 		who = fmt.Sprintf("%s +%d", who, more)
 	}
 	return who
+}
+
+// note is the note of its first owner that has one, behind the name.
+func (l *Lock) note() string {
+	for i := range l.Owners {
+		if note := l.Owners[i].Note; note != "" {
+			return "  for " + shown(note)
+		}
+	}
+	return ""
 }
 
 // each passes on the locks that are held, as they are found.
