@@ -76,12 +76,9 @@ func (k *keptHold) NotifyRenewal() {
 		l.asked = time.Now()
 		go k.ask()
 	} else if time.Since(l.asked) > lease/2 { // it comes every third
-		go k.fail(errSilent)
+		go k.fail(errors.New("the check did not return"))
 	}
 }
-
-// errSilent is why a hold ends with a check that does not return.
-var errSilent = errors.New("the check did not return")
 
 // ask asks, and ends the hold if the answer is an error.
 func (k *keptHold) ask() {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 	"unicode"
@@ -30,13 +31,9 @@ func WithNote(text string) LockOption { return LockOption{which: noteOption, not
 
 // checkNote checks the text of a note.
 func checkNote(text string) error {
-	if len(text) > mostNote {
-		return invalid("a note of %d bytes: at most %d", len(text), mostNote)
-	}
-	for _, r := range text { // of a byte that is no UTF-8: unicode.ReplacementChar
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return invalid("a note with %q: must be printable UTF-8", r)
-		}
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar } // which stands for what is no UTF-8
+	if len(text) > mostNote || strings.ContainsFunc(text, odd) {
+		return invalid("a note of %d bytes, %s: must be printable UTF-8 of at most %d", len(text), quote(text), mostNote)
 	}
 	return nil
 }
@@ -110,7 +107,7 @@ func (m *Mutex) noteOf(ctx context.Context, owner string) (text string) {
 		})
 	}
 	if checkNote(text) != nil {
-		return ""
+		text = ""
 	}
 	return text
 }

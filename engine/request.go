@@ -116,8 +116,8 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 	if err != nil {
 		return true, o.failed(err)
 	}
-	if !try && o.waitsForItself(ctx, d.owner) {
-		return true, o.selfWait()
+	if h := (handle{o.e, o.name, o.kind}); !try && h.waitsForItself(ctx, d.owner) {
+		return true, h.selfWait(o.doing)
 	}
 	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
 	w.Limit, w.Least, w.Fast, w.Until, o.most = d.limit, d.minHold, d.fast && !try, o.until(ctx, try, d.wait), d.queue

@@ -104,8 +104,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
 	if !once && s.waitsForItself(ctx, d.owner) {
-		t := s.operation("lock")
-		return futures.Settled[*Hold](&s.e.callbacks, nil, t.selfWait())
+		return futures.Settled[*Hold](&s.e.callbacks, nil, s.selfWait("lock"))
 	}
 	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now()}
 	if d.fast && !once {

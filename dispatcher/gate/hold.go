@@ -16,6 +16,18 @@ type Renewer interface {
 	NotifyRenewal()
 }
 
+// renewer is By, if it is one; else nil.
+func (h *Hold) renewer() Renewer {
+	by, _ := h.By.(Renewer)
+	return by
+}
+
+func (h *Hold) notifyRenewal() {
+	if by := h.renewer(); by != nil && h.watch {
+		by.NotifyRenewal()
+	}
+}
+
 // Hold is one grant to a caller, under one lease. Re-entry makes several holds of one lease.
 type Hold struct {
 	// Set before the grant. Any goroutine may read them afterwards.

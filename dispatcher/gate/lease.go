@@ -37,7 +37,6 @@ type Lease struct {
 	writes  int32 // how many holds are a writer's
 	handed  uint8 // handoffs since the last confirmation, up to aheadAfter
 	atRisk  bool  // its watched holds were warned, and nothing was confirmed since
-	renewer bool  // a Renewer was among its holds
 
 	phase     phase
 	suspected bool // Suspect came while a command was in flight, so the answer to that proves nothing
@@ -230,19 +229,6 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 		l.watched++
 		if l.atRisk {
 			h.warn(stats, Outcome{Why: Doubtful})
-		}
-		_, is := h.By.(Renewer)
-		l.renewer = l.renewer || is
-	}
-}
-
-// notifyRenewers notifies the watched holds that the lease is about to be renewed.
-func (l *Lease) notifyRenewers() {
-	if l.renewer {
-		for h := range l.holds.all() {
-			if by, is := h.By.(Renewer); is && h.watch {
-				by.NotifyRenewal()
-			}
 		}
 	}
 }
