@@ -139,6 +139,8 @@ var (
 	_ func(engine.Owner) engine.LockOption  = engine.WithOwner
 	_ func() engine.LockOption              = engine.WithFailFast
 	_ func(int) engine.LockOption           = engine.WithQueue
+	_ func(string) engine.LockOption        = engine.WithNote
+	_ func(func() error) engine.LockOption  = engine.WithAlive
 	_ func(*engine.Engine) bool             = (*engine.Engine).Up
 	_ func() engine.Owner                   = engine.NewOwner
 	_ map[engine.Owner]bool                 // comparable
@@ -169,8 +171,8 @@ var (
 	_ func(*enginetest.Server, string)                                      = (*enginetest.Server).Lose
 	_ func(*enginetest.Server, bool)                                        = (*enginetest.Server).SetDown
 
-	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0), Kind: engine.KindMutex, Since: time.Time{}}
-	_ = engine.HeldError{Name: "", TTL: time.Duration(0)}
+	_ = engine.State{Locked: true, Ours: true, Owner: "", Count: int(0), TTL: time.Duration(0), Token: int64(0), Kind: engine.KindMutex, Since: time.Time{}, Note: ""}
+	_ = engine.HeldError{Name: "", TTL: time.Duration(0), Note: ""}
 	_ = engine.Options{
 		Redis: rueidis.ClientOption{}, Lease: time.Duration(0), MaxHold: time.Duration(0), FairWaiterLease: time.Duration(0), FenceTTL: time.Duration(0), HandoffTime: time.Duration(0),
 		MaxRequests: int(0), MaxWaitersPerName: int(0), Callbacks: int(0), PubSub: engine.PubSubAuto, WatchLoss: false,

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -15,6 +16,8 @@ type endings struct {
 	contexts map[*binding]struct{}
 	wanted   chan struct{} // nil until Wanted is called
 	notified bool          // wanted is closed
+
+	failed atomic.Pointer[error] // why it ended, if it was NotAlive
 
 	whole *Hold // the hold of several locks of which this is a part; nil: of none
 	place int   // of the part in it
@@ -56,7 +59,8 @@ func (h *Hold) end(why gate.Why) bool {
 	if !h.ended.CompareAndSwap(0, 1+uint32(why)) {
 		return false
 	}
-	if why == gate.Lost || why == gate.TooLong {
+	keptOf(&h.core).putNote(0)
+	if why == gate.Lost || why == gate.TooLong || why == gate.NotAlive {
 		defer h.e.losses.noteLoss(h, why) // when its contexts have ended
 	}
 	l := h.endings.Load()
@@ -233,7 +237,10 @@ func (h *holdContext) Deadline() (time.Time, bool) { return h.parent.Deadline() 
 
 // Value is the parent's, except for the keys by which package context finds its own contexts.
 func (h *holdContext) Value(key any) any {
-	if key == (parentOf{h.h}) {
+	switch key {
+	case nearest{}:
+		return h
+	case parentOf{h.h}:
 		if above := h.parent.Value(key); above != nil { // parent is a context of the hold, too, or derived from one
 			return above
 		}

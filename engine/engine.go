@@ -70,6 +70,7 @@ type Engine struct {
 	callbacks  callbacks
 	log        *relay
 	losses     rationed
+	notes      notes
 	overdue    rationed
 	risks      backlog[risk]
 	calls      calls
@@ -298,6 +299,7 @@ func (e *Engine) Close() error {
 	e.close()
 	timer := time.AfterFunc(dispatcher.CloseTime, e.endDials)
 	e.dispatcher.Close()
+	e.notes.close()
 	timer.Stop()
 	e.endDials()
 	e.client.Close()

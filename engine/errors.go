@@ -78,8 +78,9 @@ var (
 	// ErrForeignKey means that the key of this name holds something that is not a lock of this kind. The engine did not
 	// touch it.
 	ErrForeignKey = errors.New("wheellock: the key exists and is not this kind of lock")
-	// ErrDeadlock means that the caller's Owner would wait for itself: it holds a read lock and asks for the writer. It
-	// must unlock the read lock first.
+	// ErrDeadlock means that the caller would wait for itself. Either its Owner holds a read lock and asks for the writer: it must unlock
+	// the read lock first. Or a waiting call has the context of a hold ([Hold.Context], [Do]) of the same name, or one derived from it, and
+	// not the Owner of that hold: both must be locked by [WithOwner] with the same one.
 	ErrDeadlock = errors.New("wheellock: would wait for itself")
 )
 
@@ -93,12 +94,13 @@ var errClosedHold error = &failure{"wheellock: lock lost while held: engine clos
 type HeldError struct {
 	Name string        // of the lock
 	TTL  time.Duration // what the owner's lease had left, if it does not renew it; negative: it has no end
+	Note string        // of the owner, if the call had a note itself: see [WithNote]
 	kind kindIndex     // of what was asked for
 
 	absent bool // no permits are there, free or held
 }
 
-// Error names the lock and the time that its lease has left.
+// Error names the lock, the time that its lease has left, and the note of its owner.
 func (h *HeldError) Error() string {
 	if h.kind.holds() && h.kind != permitsIndex {
 		return fmt.Sprintf("wheellock: %s is %s", quote(h.Name), h.words())
@@ -120,7 +122,11 @@ func (h *HeldError) words() string {
 	case h.TTL < 0:
 		return "held by another owner, without an end that is known"
 	}
-	return fmt.Sprintf("held by another owner, lease ends in %v", h.TTL.Round(time.Millisecond))
+	text := fmt.Sprintf("held by another owner, lease ends in %v", h.TTL.Round(time.Millisecond))
+	if h.Note != "" {
+		text += ", for " + h.Note
+	}
+	return text
 }
 
 // Is makes a HeldError an ErrHeld.
@@ -160,7 +166,7 @@ func (o *operation) unmet(why error, out gate.Outcome) error {
 }
 
 func (o *operation) held(out gate.Outcome) *HeldError {
-	return &HeldError{o.name, out.TTL, o.kind, out.Absent}
+	return &HeldError{Name: o.name, TTL: out.TTL, kind: o.kind, absent: out.Absent}
 }
 
 // unmetAfter returns the error of a wait that ended after last had been the last answer.

@@ -105,7 +105,7 @@ func (a *acknowledgement) Settle(out gate.Outcome) bool {
 func (h *Hold) leave(doing string) error {
 	now := h.e.clock.Now()
 	if h.over(now) { // after a suspension the release finds out in Redis
-		h.lose()
+		h.lose(overdue(h))
 	}
 	stall.At("hold: not over, not ended", h.e.uuid)
 	if !h.end(gate.Unlocked) {
@@ -115,16 +115,19 @@ func (h *Hold) leave(doing string) error {
 	return nil
 }
 
-// lose ends a hold when its time is over (invariant: loss-is-final). Its holder may find that first, by a look at the clock, or
+// lose ends a hold when its time is over (invariant: loss-is-final), or its check says so. Its holder may find that first, by a look at the clock, or
 // the loop (End); the compare-and-swap in finish decides between them. A renewal that is answered afterwards changes nothing,
 // because lose tells the loop to release what the renewal may have prolonged. Without that, a lock would leak for ever:
 //
 //  1. The loop reads the clock and is paused before it handles the answer to a renewal.
 //  2. The deadline passes. The holder sees that its hold is over, and stops.
 //  3. The loop goes on with its old reading, accepts the renewal, and renews a lock that nobody holds.
-func (h *Hold) lose() {
-	if !h.finish(overdue(h)) {
+func (h *Hold) lose(why gate.Why) {
+	if !h.finish(why) {
 		return
+	}
+	if why == gate.NotAlive { // else the loop counts it
+		h.e.dispatcher.Stats().Lost.Inc()
 	}
 	if c := h.composite(); c != nil {
 		giveBack(c.close())
@@ -170,7 +173,7 @@ func (h *Hold) Err() error {
 		if !h.over(h.e.clock.Checked()) {
 			return nil
 		}
-		h.lose()
+		h.lose(overdue(h))
 	}
 	return h.cause()
 }
@@ -178,8 +181,11 @@ func (h *Hold) Err() error {
 // cause returns why the hold has ended.
 func (h *Hold) cause() error {
 	why := gate.Why(h.ended.Load() - 1)
-	if why == gate.Closed {
+	switch why {
+	case gate.Closed:
 		return errClosedHold
+	case gate.NotAlive:
+		return *h.listeners().failed.Load()
 	}
 	return sentinels[why]
 }
@@ -218,7 +224,11 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 		return c.extend(ctx, lease)
 	}
 	stall.At("hold: not over, not extended", h.e.uuid)
-	return h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
+	err = h.confirm(ctx, "extend", func(ack gate.Settler) bool { return h.e.dispatcher.Extend(&h.core, lease, ack) })
+	if err == nil {
+		keptOf(&h.core).putNote(lease)
+	}
+	return err
 }
 
 // Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.

@@ -58,7 +58,7 @@ func (l *Limit) TryLockAsync(ctx context.Context, opts ...LockOption) *futures.F
 
 // with adds n to the options of a call.
 func (l *Limit) with(opts []LockOption) []LockOption {
-	return append(slices.Clip(opts), LockOption{limitOption, l.n})
+	return append(slices.Clip(opts), LockOption{which: limitOption, value: l.n})
 }
 
 // keys fails also if n or the number of permits is wrong: a MultiLock then takes nothing of the others.

@@ -10,11 +10,13 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/gate"
 )
 
-// LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait], [WithFailFast], [WithQueue] and [WithOwner]. The
-// zero value is [ErrInvalid].
+// LockOption changes one call. The options are [WithLease], [WithMinHold], [WithWait], [WithFailFast], [WithQueue], [WithOwner], [WithNote]
+// and [WithAlive]. The zero value is [ErrInvalid].
 type LockOption struct {
 	which optionKind
 	value int64
+	note  string
+	alive *liveness
 }
 
 type optionKind uint8
@@ -29,13 +31,17 @@ const (
 	queueOption
 	partOption
 	limitOption
+	noteOption
+	aliveOption
 )
 
 // asPart is the option of calls that a MultiLock or a QuorumLock makes: an Observer is told of the whole alone.
 var asPart = LockOption{which: partOption}
 
 // asLatePart is asPart for a hold of that age: MaxHold counts from the beginning of the whole.
-func asLatePart(age time.Duration) LockOption { return LockOption{partOption, int64(age)} }
+func asLatePart(age time.Duration) LockOption {
+	return LockOption{which: partOption, value: int64(age)}
+}
 
 func (l LockOption) isPart() bool { return l.which == partOption }
 
@@ -51,12 +57,12 @@ const longest time.Duration = 1 << 62
 // WithLease gives the hold a fixed lease: the watchdog does not renew it, and it ends by itself. From [MinLease] to
 // [MaxLease], rounded up to whole milliseconds, the unit of Redis; otherwise the call fails with [ErrInvalid]. Default:
 // the watchdog renews the hold by [Options].Lease.
-func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, int64(d)} }
+func WithLease(d time.Duration) LockOption { return LockOption{which: leaseOption, value: int64(d)} }
 
 // WithWait makes a waiting call fail with [ErrWaitTimeout] after d, which must be positive. It costs no timer and may
 // be up to 25 ms late. A call that does not wait fails with [ErrInvalid]. Default: the call waits until its context
 // ends.
-func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(d)} }
+func WithWait(d time.Duration) LockOption { return LockOption{which: waitOption, value: int64(d)} }
 
 // WithFailFast makes a waiting call fail with [ErrUnavailable] while Redis is known to be out of reach, in a cluster the master of the name:
 // at once, with [ErrNotSent], if it is so when the call is made, and with [ErrUncertain] as soon as the engine finds out while the call
@@ -65,17 +71,17 @@ func WithWait(d time.Duration) LockOption { return LockOption{waitOption, int64(
 // to a call that does not wait, which behaves so anyway. A server that stands still is known to be out of reach after Redis.ConnWriteTimeout
 // and one attempt to connect anew, a few seconds: bound the call by [WithWait] or a context, too. Default: the call waits for the end of
 // an outage as long as they say.
-func WithFailFast() LockOption { return LockOption{failFastOption, 0} }
+func WithFailFast() LockOption { return LockOption{which: failFastOption} }
 
 // WithQueue makes a waiting call fail with [ErrOverloaded], at once and without asking Redis, if n callers of this process wait for the name
 // already, whatever their options are. A caller waits from its call until it is granted, so also while Redis is asked for the first time.
 // n is from 1 to [Options].MaxWaitersPerName, otherwise the call fails with [ErrInvalid]: TryLock does not wait at all, and a call that
 // does not wait heeds no queue. It applies to every member of a MultiLock, and to a QuorumLock as a whole. Default: MaxWaitersPerName.
-func WithQueue(n int) LockOption { return LockOption{queueOption, int64(n)} }
+func WithQueue(n int) LockOption { return LockOption{which: queueOption, value: int64(n)} }
 
 // WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller is granted at once if o
 // holds the lock, and the lock is free when all holds of o are unlocked. Default: every call is its own owner.
-func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)} }
+func WithOwner(o Owner) LockOption { return LockOption{which: ownerOption, value: int64(o.id)} }
 
 // WithMinHold keeps the name taken until d after the grant, even if it is unlocked earlier, if the process ends, or if the
 // engine is closed. It is for a job that is to run once although several machines start it and their clocks differ. d is from 1 ms to
@@ -86,7 +92,9 @@ func WithOwner(o Owner) LockOption { return LockOption{ownerOption, int64(o.id)}
 // ends with ":detached", and nobody is handed it before its time; ForceUnlock frees it. A grant by WithMinHold is never
 // handed on from another caller of this process. It is for a Mutex of any kind but the Reader and the Writer of a RWMutex;
 // other calls fail with ErrInvalid. Default: the name is free as soon as it is unlocked.
-func WithMinHold(d time.Duration) LockOption { return LockOption{minHoldOption, int64(d)} }
+func WithMinHold(d time.Duration) LockOption {
+	return LockOption{which: minHoldOption, value: int64(d)}
+}
 
 // Owner is an identity for re-entry. Owners are comparable. The zero Owner is invalid.
 type Owner struct{ id uint64 }
@@ -106,7 +114,10 @@ type demand struct {
 	owner   uint64
 	queue   int32 // how many callers may wait for the name
 	limit   int64 // 0: none
+	note    string
+	alive   *liveness
 	fixed   bool
+	part    bool // the call is one of a lock of several
 	fast    bool // it does not wait while Redis cannot be reached
 }
 
@@ -155,7 +166,17 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 				d.queue = int32(opt.value)
 			}
 		case partOption:
-			d.age = time.Duration(opt.value)
+			d.age, d.part = time.Duration(opt.value), true
+		case noteOption:
+			if err := checkNote(opt.note); err != nil {
+				return d, err
+			}
+			d.note = opt.note
+		case aliveOption:
+			if opt.alive.check == nil {
+				return d, invalid("WithAlive without a check")
+			}
+			d.alive = opt.alive
 		case limitOption:
 			if err := checkCount("a limit", opt.value, 1, mostPermits); err != nil {
 				return d, err
@@ -168,8 +189,12 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 	switch reentrant := d.owner != 0; {
 	case d.fixed && d.minHold > d.lease:
 		return d, invalid("a min hold of %v with a lease of %v: must not be longer", d.minHold, d.lease)
-	case (kind == semaphoreIndex || kind == latchIndex) && (d.fixed || reentrant):
-		return d, invalid("WithLease or WithOwner on a name that has no owners")
+	case !kind.holds() && (d.fixed || reentrant || d.note != "" || d.alive != nil):
+		return d, invalid("WithLease, WithOwner, WithNote or WithAlive on a name that has no owners")
+	case kind == permitsIndex && d.note != "":
+		return d, invalid("WithNote on permits: nothing would show it")
+	case d.fixed && d.alive != nil:
+		return d, invalid("WithAlive with WithLease: nobody renews a fixed lease")
 	case kind == permitsIndex && reentrant:
 		return d, invalid("WithOwner on permits: they cannot be re-entered")
 	case kind == quorumIndex && reentrant:

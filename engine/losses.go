@@ -93,6 +93,8 @@ func lossOf(h *Hold, why gate.Why, now gate.Time) string {
 	switch {
 	case why == gate.TooLong:
 		return "MaxHold is over"
+	case why == gate.NotAlive:
+		return trim(h.cause().Error())
 	case h.composite() != nil:
 		return "too few of its locks are left"
 	case now < h.core.Deadline():

@@ -83,7 +83,7 @@ func (m *Mutex) Kind() Kind { return m.kind.text() }
 //     was last known of the lock, see ErrWaitTimeout.
 //   - [ErrRefused] if the server refused for a reason that does not pass, such as a missing right.
 //   - [ErrOverloaded] if too many requests wait already.
-//   - [ErrInvalid], [ErrForeignKey] and [ErrDeadlock] for errors of the caller.
+//   - [ErrInvalid], [ErrForeignKey] and [ErrDeadlock] for errors of the caller, such as a ctx that ends with a hold of the same name.
 //   - [ErrClosed] if the engine closes.
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.take(ctx, "lock", 0, false, opts)

@@ -201,6 +201,10 @@ func observedEndOf(h *Hold) *observedEnd {
 	switch by := h.core.By.(type) {
 	case *observedHold:
 		return &by.ending
+	case *keptHold:
+		if h.e.observesEnds() {
+			return &by.ending
+		}
 	case *composite:
 		if h.e.observesEnds() {
 			return &by.ending

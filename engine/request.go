@@ -90,6 +90,9 @@ func takeAsync[T any](ctx context.Context, h *handle, doing string, n int64, try
 		var none T
 		return observed(o, futures.Settled(&h.e.callbacks, none, err), nil)
 	}
+	if kept := keptOf(r.waiter.Hold); kept != nil {
+		r.grant = any(&kept.Hold).(T)
+	}
 	return observed(o, r.start(ctx), &r.waiter)
 }
 
@@ -113,8 +116,12 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 	if err != nil {
 		return true, o.failed(err)
 	}
+	if h := (handle{o.e, o.name, o.kind}); !try && h.waitsForItself(ctx, d.owner) {
+		return true, h.selfWait(o.doing)
+	}
 	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex
 	w.Limit, w.Least, w.Fast, w.Until, o.most = d.limit, d.minHold, d.fast && !try, o.until(ctx, try, d.wait), d.queue
+	w.Hold = d.keep(o, n)
 	if d.age > 0 {
 		w.Since = max(o.e.clock.Now()-d.age, 1) // 0 means none
 	}
@@ -123,7 +130,10 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 
 // blockForGrant is block for a request that becomes a hold when it is granted, if its kind gives any.
 func (o *operation) blockForGrant(ctx context.Context, c *call, observed *observation) (h *Hold, err error) {
-	if o.kind.holds() {
+	kept, lease := keptOf(c.waiter.Hold), c.waiter.LeaseTime
+	if kept != nil {
+		h = &kept.Hold
+	} else if o.kind.holds() {
 		h = newHold(o.e, o.name, o.kind)
 		h.permits = int16(c.waiter.N)
 		c.waiter.Hold = &h.core
@@ -131,6 +141,7 @@ func (o *operation) blockForGrant(ctx context.Context, c *call, observed *observ
 	if err = o.block(ctx, c, observed); err != nil {
 		h = nil
 	}
+	kept.answered(lease, err)
 	observed.notifyDone(h, err)
 	return h, err
 }
@@ -331,6 +342,9 @@ func (r *request[T]) Settle(out gate.Outcome) bool {
 	if settled {
 		r.e.waiting.Add(-1)
 		r.e.contexts.forget(&r.watched)
+	}
+	if settled && out.Why == gate.Granted {
+		keptOf(r.waiter.Hold).putNote(r.waiter.LeaseTime)
 	}
 	return settled
 }

@@ -103,6 +103,9 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if err != nil {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
+	if !once && s.waitsForItself(ctx, d.owner) {
+		return futures.Settled[*Hold](&s.e.callbacks, nil, s.selfWait("lock"))
+	}
 	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now()}
 	if d.fast && !once {
 		ctx = c.watchLinks(ctx)

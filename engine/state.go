@@ -25,11 +25,12 @@ type State struct {
 	Token   int64         `json:"token"`          // of a fenced lock: no token that was given is higher; an engine takes 64 at once, for holds that follow without Redis
 	Kind    Kind          `json:"kind"`           // what the keys in Redis look like, see Inspect; empty: nothing, or nothing that is known
 	Since   time.Time     `json:"since,omitzero"` // when the oldest hold of this process was granted, to 0.1 s; zero unless Ours
+	Note    string        `json:"note,omitempty"` // what the owner says that it is for: see WithNote
 }
 
 // Inspect asks Redis for the owner of the lock. It does not pass through the lock's own queue, so its answer may be older than
 // that of a Lock that has returned meanwhile. If ctx has no deadline, it waits for [Options].AnswerTimeout. Errors are
-// those of the group [ErrUnavailable], [ErrForeignKey], [ErrInvalid] and [ErrClosed].
+// those of the group [ErrUnavailable], [ErrForeignKey], [ErrInvalid] and [ErrClosed]. Of a lock that is held it asks for the note next.
 //
 // State.Kind is the kind that was found, whatever kind the handle is of. A read-write lock shows by its mode, a fenced
 // lock by its counter, and a fair lock by its queue, that is while callers wait for it. The keys of a Mutex, a SpinMutex
@@ -42,6 +43,9 @@ func (m *Mutex) Inspect(ctx context.Context) (State, error) {
 		if since := m.e.dispatcher.Oldest(key); since != gate.Never {
 			state.Since = m.e.clock.Time(since)
 		}
+	}
+	if state.OwnerID.Client != "" && !state.OwnerID.Detached {
+		state.Note = m.noteOf(ctx, state.Owner)
 	}
 	return state, err
 }

@@ -55,6 +55,9 @@ func Inbox(channel, uuid string) string { return channel + ":wheellock:" + uuid 
 // name's alias shares it.
 func ClaimsKey(name string) string { return apart(name, "wheellock:claims") }
 
+// NoteKey is what an owner of a lock says that it is for.
+func NoteKey(name, owner string) string { return SuffixName(name, "wheellock:note:"+owner) }
+
 // apart is a key of ours that a name does not share with its alias.
 func apart(name, suffix string) string {
 	if strings.IndexByte(name, '{') >= 0 {

@@ -174,7 +174,7 @@ func TestCompletion(t *testing.T) {
 		"":                "completion doctor elect force lock ls show top watch",
 		"l":               "lock ls",
 		"--r":             "--redis",
-		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --password-file --permits --redis --shared --try --user --wait",
+		"lock --":         "--cacert --cert --identity --json --key --kind --lease --min-hold --note --password-file --permits --redis --shared --try --user --wait",
 		"lock --w":        "--wait",
 		"lock a -- --w":   "",
 		"ls --redis x --": "--cacert --cert --holder --json --key --kind --password-file --redis --sort --user --waited",

@@ -9,6 +9,25 @@ import (
 // the key is freed only after that (invariant: loss-is-final).
 type Ender interface{ End(Why) }
 
+// Renewer is an Ender that is notified when its hold is about to be renewed.
+type Renewer interface {
+	Ender
+	// NotifyRenewal notifies it. It does not block.
+	NotifyRenewal()
+}
+
+// renewer is By, if it is one; else nil.
+func (h *Hold) renewer() Renewer {
+	by, _ := h.By.(Renewer)
+	return by
+}
+
+func (h *Hold) notifyRenewal() {
+	if by := h.renewer(); by != nil && h.watch {
+		by.NotifyRenewal()
+	}
+}
+
 // Hold is one grant to a caller, under one lease. Re-entry makes several holds of one lease.
 type Hold struct {
 	// Set before the grant. Any goroutine may read them afterwards.
@@ -76,8 +95,8 @@ func (h *Hold) Deadline() Time {
 // Count is how many holds of its Owner are alive; 0: it has no Owner. Any goroutine may call it.
 func (h *Hold) Count() int { return int(h.holdCount.count()) }
 
-// owner is the Owner of a granted hold; 0: it has none.
-func (h *Hold) owner() uint64 {
+// Owner is that of a granted hold; 0: it has none. Any goroutine may call it.
+func (h *Hold) Owner() uint64 {
 	if h.holdCount == nil {
 		return 0
 	}

@@ -17,6 +17,8 @@ type others struct {
 	heap  timed[*Hold]
 	until *atomic.Int64 // the deadline of the tenure, which all holds share but alone
 	alone *Hold         // the hold that was granted before there were others; nil: it has ended
+
+	renewer bool // a Renewer was among them, or is the first
 }
 
 // share has a hold of t that is about to be granted share its deadline with the others, if there are any.
@@ -26,9 +28,10 @@ func (hs *holds) share(h *Hold, t *Tenure) {
 		hs.more = nil
 		return
 	case hs.more == nil:
-		hs.more = &others{alone: hs.first, until: new(atomic.Int64)}
+		hs.more = &others{alone: hs.first, until: new(atomic.Int64), renewer: hs.first.renewer() != nil}
 		hs.more.until.Store(int64(t.Deadline))
 	}
+	hs.more.renewer = hs.more.renewer || h.renewer() != nil
 	h.tenure = hs.more.until
 }
 
@@ -41,6 +44,16 @@ func (hs *holds) follow(t *Tenure) {
 	}
 	if alone != nil {
 		alone.follow(t)
+	}
+}
+
+// notifyRenewers notifies the watched holds that the lease is about to be renewed. Thousands of which none wants to know cost nothing.
+func (hs *holds) notifyRenewers() {
+	if hs.more != nil && !hs.more.renewer {
+		return
+	}
+	for h := range hs.all() {
+		h.notifyRenewal()
 	}
 }
 

@@ -22,6 +22,7 @@ func (l *Lock) renew(now Time, g *Lease, fx *Effects) {
 		for w := growing; w != nil; w = w.next {
 			lease = max(lease, w.takes(w.LeaseTime))
 		}
+		g.holds.notifyRenewers()
 		l.send(l.ops(g.write).renew, g.ID, lease, fx)
 	}
 }

@@ -235,7 +235,7 @@ func (l *Lease) add(h *Hold, stats *Stats) {
 
 // holdOf is a hold of an Owner, of a mutex; nil: it has none. All holds of the lease of a mutex have the same Owner.
 func (l *Lease) holdOf(owner uint64) *Hold {
-	if h := l.holds.first; h != nil && owner != 0 && h.owner() == owner {
+	if h := l.holds.first; h != nil && owner != 0 && h.Owner() == owner {
 		return h
 	}
 	return nil
@@ -249,7 +249,7 @@ func (l *Lease) extend(h *Hold, until Time) { l.holds.extend(h, max(h.until.at, 
 func (l *Lease) end(h *Hold, stats *Stats, owners rwOwners) {
 	l.holds.remove(h)
 	h.end()
-	owners.forgetIdle(h.owner())
+	owners.forgetIdle(h.Owner())
 	stats.Held.Dec()
 	if h.write {
 		l.writes--

@@ -29,6 +29,7 @@ const (
 	NotReplicated            // too few replicas acknowledged it; it was released again
 	TooLate                  // the lease was over when the answer came, or the command reached Redis too late: nothing is held
 	GaveUp                   // the caller gave up; Outcome.Last is the last answer
+	NotAlive                 // its holder has ended it, because a check of its own said so
 )
 
 // Outcome is an answer to a caller.

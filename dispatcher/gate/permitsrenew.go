@@ -41,6 +41,7 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 		one := renewed{p, max(p.extend, time.Millisecond)} // of a fixed lease it only asks whether the permits are there
 		if p.Watch {
 			one.lease = max(p.extend, p.LeaseTime)
+			p.h.notifyRenewal()
 		}
 		r.some = append(r.some, one)
 		shortest = min(shortest, p.LeaseTime)

@@ -50,7 +50,7 @@ func (w *world) check() {
 func (w *world) checkHolder(c *caller, holders map[string]*caller) {
 	other := holders[c.name]
 	holders[c.name] = c
-	if other != nil && (other.from != c.from || other.hold.owner() == 0 || other.hold.owner() != c.hold.owner() || other.hold.Tenure != c.hold.Tenure) {
+	if other != nil && (other.from != c.from || other.hold.Owner() == 0 || other.hold.Owner() != c.hold.Owner() || other.hold.Tenure != c.hold.Tenure) {
 		if !w.lossy || other.from == c.from {
 			w.broken(fmt.Sprintf("%v and %v hold %s at the same time", other, c, c.name))
 		}

@@ -58,6 +58,7 @@ All who use a name must want the same kind:
 			})
 			flags.DurationVar(&l.wait, "wait", 0, "give up after `TIME`, with exit code 75; 0: never")
 			flags.DurationVar(&l.minHold, "min-hold", 0, "keep the name taken until `TIME` after the grant, even if COMMAND ends\nearlier, so that a job that others start later does not run again; 0: no")
+			flags.StringVar(&l.note, "note", "", "`TEXT` that says what the lock is for: show, ls and failures to get it have it")
 			flags.BoolVar(&l.try, "try", false, "do not wait at all: exit code 75 if somebody else has the lock")
 			return l.run
 		},
@@ -69,6 +70,7 @@ type lock struct {
 	kind    string
 	shared  bool
 	permits int // 0: it is no semaphore
+	note    string
 	wait    time.Duration
 	minHold time.Duration
 	try     bool
@@ -88,6 +90,8 @@ func (l *lock) run(ctx context.Context, env *cli.Env, args []string) (exit int) 
 		err = fmt.Errorf("--kind %s: want %s", l.kind, strings.Join(kinds, ", "))
 	case l.minHold > 0 && (l.permits > 0 || l.shared || l.kind == rw):
 		err = errors.New("--min-hold keeps only locks of kind fenced, fair and simple")
+	case l.note != "" && l.permits > 0:
+		err = errors.New("--note with --permits: permits have no note")
 	case l.wait < 0:
 		err = fmt.Errorf("--wait %v: must not be negative", l.wait)
 	case l.minHold < 0 || l.minHold > engine.MaxLease:
@@ -187,6 +191,9 @@ func (l *lock) take(ctx context.Context, env *cli.Env, e *engine.Engine) (*engin
 	if l.minHold > 0 {
 		options = append(options, engine.WithMinHold(l.minHold))
 	}
+	if l.note != "" {
+		options = append(options, engine.WithNote(l.note))
+	}
 	lock := locker.Lock
 	if l.try {
 		lock = locker.TryLock
@@ -241,8 +248,12 @@ func holderOf(ctx context.Context, e *engine.Engine, state engine.State) string 
 	if strings.HasSuffix(state.Owner, gate.DetachedSuffix) {
 		return "nobody holds it any more, and it stays taken until its lease ends (min hold, or detached)"
 	}
+	owner := state.Owner
 	if holder, err := e.Holder(ctx, state.Owner); err == nil && holder.Connections > 0 {
-		return "the owner is " + holder.Identity
+		owner = holder.Identity
 	}
-	return "the owner is " + state.Owner
+	if state.Note != "" {
+		owner += ", for " + state.Note
+	}
+	return "the owner is " + owner
 }

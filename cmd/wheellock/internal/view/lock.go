@@ -47,6 +47,7 @@ type Owner struct {
 	Address   string     `json:"address,omitempty"`         // of its oldest connection
 	Connected *time.Time `json:"connected_since,omitempty"` // that connection
 	Detached  bool       `json:"detached,omitempty"`        // nobody holds it any more: it stays taken until its lease is over, or somebody adopts it
+	Note      string     `json:"note,omitempty"`            // what its hold says that it is for
 }
 
 // The patterns of an engine's id, and of what is behind the owners of its simple locks.
@@ -225,6 +226,21 @@ func (r *redis) complete(ctx context.Context, locks []*Lock) error {
 	return nil
 }
 
+// notes asks for the notes of owners. One that may not be read is as good as none.
+func (r *redis) notes(ctx context.Context, locks []*Lock) {
+	var ask rueidis.Commands
+	var owners []*Owner
+	for _, l := range locks {
+		for i := range l.Owners {
+			owners = append(owners, &l.Owners[i])
+			ask = append(ask, r.B().Get().Key(scripts.NoteKey(l.Name, l.Owners[i].ID)).Build())
+		}
+	}
+	for i, answer := range r.DoMulti(ctx, ask...) {
+		owners[i].Note, _ = answer.ToString()
+	}
+}
+
 // lookAt asks what has these names, each of which gets a Lock.
 func (r *redis) lookAt(ctx context.Context, names []string) ([]*Lock, error) {
 	held, err := r.held(ctx, names)
@@ -254,6 +270,7 @@ func (r *redis) inspect(ctx context.Context, name string) (*Lock, error) {
 		return nil, err
 	}
 	l, clients := locks[0], r.clients(ctx)
+	r.notes(ctx, locks)
 	l.Queue = r.queue(ctx, name)
 	l.Queued, _ = r.Do(ctx, r.B().Llen().Key(scripts.FairQueue(name)).Build()).AsInt64()
 	queued, inLine := processes(l.Queue), int64(0)

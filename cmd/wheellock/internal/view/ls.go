@@ -23,7 +23,8 @@ func Ls() cli.Command {
 		Short: "list the locks that are held",
 		Help: `Lists the names that are held, of engines and of Redisson, with what their lease has
 left, their kind and their holder. PATTERN is as in the command SCAN of Redis, such as
-"stock:*". The holder is the identity of an engine, or the id that is in Redis.
+"stock:*". The holder is the identity of an engine, or the id that is in Redis. Behind
+the name stands what the holder says that it is for, if it does.
 
 The kind is found by the keys: a fair lock shows while callers wait for it, and a
 fenced lock by its counter. A mutex and a spin lock are the same in Redis. Semaphores
@@ -94,6 +95,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 				return lock.waits() == 0
 			})
 		}
+		r.notes(ctx, locks)
 		switch {
 		case order != nil:
 			all = append(all, locks...)
@@ -184,6 +186,16 @@ func noURL(name string) error {
 		return errors.New("a URL stands in the place of a name: put --redis before it")
 	}
 	return nil
+}
+
+// note is the note of its first owner that has one, behind the name.
+func (l *Lock) note() string {
+	for i := range l.Owners {
+		if note := l.Owners[i].Note; note != "" {
+			return "  for " + shown(note)
+		}
+	}
+	return ""
 }
 
 // each passes on the locks that are held, as they are found.

@@ -17,8 +17,8 @@ func Show() cli.Command {
 	return cli.Command{
 		Name: "show", Args: "NAME",
 		Short: "show who holds a lock, and who waits for it",
-		Help: `Shows the kind, the owners with the identity and address of their processes, the
-hold count, when the lease expires, the fencing counter, how many processes wait, and
+		Help: `Shows the kind, the owners with the identity and address of their processes, what they
+say that the lock is for, the hold count, when the lease expires, the fencing counter, how many processes wait, and
 in which order: the queue of a fair lock, or the engines in line for another. Redisson's
 waiters are counted, and have no places in line; who polls for a simple lock leaves no
 trace. A fenced lock shows how long its
@@ -201,6 +201,9 @@ func (o *Owner) write(line func(what, format string, args ...any), what string, 
 	if whole && o.Identity != "" {
 		line("", "from %s, connected for %s", o.Address, length(time.Since(*o.Connected)))
 		line("", "id %s", shown(o.ID))
+	}
+	if o.Note != "" {
+		line("", "for %s", shown(o.Note))
 	}
 	if o.Count > 0 && (whole || o.Count > 1) {
 		line("", "hold count %d", o.Count)

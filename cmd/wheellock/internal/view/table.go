@@ -43,7 +43,7 @@ func (t *table) add(locks []*Lock) {
 	}
 	holders, names := []string{"HOLDER"}, []string{"NAME"}
 	for _, l := range locks {
-		holders, names = append(holders, l.holder()), append(names, shown(l.Name))
+		holders, names = append(holders, l.holder()), append(names, shown(l.Name)+l.note())
 	}
 	begun, others := t.holder > 0, len(fmt.Sprintf(lsForm, "", "", 0, "", ""))
 	if t.waiting {
