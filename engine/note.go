@@ -114,8 +114,11 @@ func (m *Mutex) noteOf(ctx context.Context, owner string) (text string) {
 
 // answered has the note of a hold that was granted written before its call returns, or adds that of the holder to the error.
 func (k *keptHold) answered(lease time.Duration, err error) {
+	if k == nil || k.note == "" { // before what would be allocated for every call
+		return
+	}
 	held, over := (*HeldError)(nil), (*unmet)(nil)
-	if k == nil || k.note == "" || err != nil && !(k.asks && errors.As(err, &held)) {
+	if err != nil && !(k.asks && errors.As(err, &held)) {
 		return
 	}
 	soon, stop := context.WithTimeout(context.Background(), noteTime)
