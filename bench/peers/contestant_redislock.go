@@ -93,7 +93,7 @@ func goRedis(url string) (goRedisClient, error) {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{settings.Addr}}), one.Close()
 }
 
-const heedfulSettings = "go-redis with its default pool and with ContextTimeoutEnabled, without which it heeds no deadline while a command is under way"
+const heedfulSettings = "go-redis with its default pool and ContextTimeoutEnabled"
 
 // heedful opens a client of go-redis that heeds deadlines, by sentinels if the URL names them as rueidis' URLs do.
 func heedful(where string) (redis.UniversalClient, error) {

@@ -14,6 +14,7 @@ import (
 var (
 	fleetCallers = []int{2, 8, 32, 64, 128, 256}
 	fleetKinds   = []string{"", fenced, fair, write, semaphore, permit, quorum}
+	fleetTables  = []int{2, 32, 256} // the sizes that have one
 	fleetInside  = []time.Duration{5 * time.Millisecond, 0}
 )
 
@@ -84,10 +85,9 @@ func (w work) heading() string {
 }
 
 const fleetToRead = `
-Where each caller has a process or a client of its own, *hand-overs/s* are the pairs that came after one of another caller; the others are of callers that took the
-lock again before it could be had elsewhere. Per hand-over, *scripts* are calls of scripts, *messages* what was published (Redis does not count the invalidations that
-wake rueidislock), *commands* all that Redis executed, those inside scripts too. Redisson does not count hand-overs. Callers that still waited at the end
-count in *longest wait*.
+*hand-overs/s* are the pairs that came after one of another caller, where each has a process or a client of its own; *commands* is all that Redis executed per
+hand-over, inside scripts too. Redisson does not count hand-overs. Jain's index is 1 when all callers had the same number of pairs, 1/n when one of n had all.
+Callers that still waited at the end count in *longest wait*. [results.json](results.json) has more sizes, with scripts, messages and percentiles.
 `
 
 // perHandover relates what there was per pair to hand-overs; 0: there was none.
@@ -138,12 +138,9 @@ func fleetColumns() []column {
 	return []column{
 		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
 		{"hand-overs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median * s.Median.Handovers) }},
-		{"scripts", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Scripts)) }},
-		{"messages", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Messages)) }},
 		{"commands", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Executed)) }},
 		{"Jain", func(s Summary) string { return figure(cmp.Or(s.Median.JainCallers, s.Median.JainProcesses)) }},
 		{"longest wait", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
-		{"p99", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
 		{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
 	}
 }

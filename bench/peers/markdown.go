@@ -15,8 +15,13 @@ func (r *report) markdown(pictures []drawn) string {
 	fmt.Fprintf(out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
-	if slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) }) {
+	switch {
+	case slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) }):
 		out.WriteString(fleetToRead)
+	case r.ofServers():
+		out.WriteString(serversToRead)
+	default:
+		out.WriteString(peersToRead)
 	}
 	for _, p := range pictures {
 		fmt.Fprintf(out, "\n![%s](%s)\n", p.title, p.file)
@@ -27,12 +32,24 @@ func (r *report) markdown(pictures []drawn) string {
 	return out.String()
 }
 
-const howToRead = `A pair is one lock and one unlock with nothing in between. All contestants get the same names, a lease of 30 s, waits
-of at most 30 s, a process of their own, an empty Redis. *wait* is from the call to the grant, of hand-overs from just
-before the unlock in one process to the grant in the other; callers still waiting at the end count with what they had waited. *client* and *Redis* are processor time per pair; *sent* is commands per pair
-that the client sent; *allocs* and *bytes* are the client's heap allocations per pair, the name's own 1 and 24 among
-them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
+const howToRead = `A pair is one lock and one unlock with nothing in between. All contestants get the same names, a lease of 30 s, waits of at most 30 s, a process of their own, an
+empty Redis. *Redis* is its processor time per pair.
 `
+
+const serversToRead = `
+Hand-overs are from just before the unlock in one process to the grant in the other. [results.json](results.json) has the spread, waits and memory.
+`
+
+const peersToRead = `
+*wait* is from the call to the grant, of hand-overs from just before the unlock in one process to the grant in the other; callers still waiting at the end
+count with what they had waited. *client* is processor time per pair; *sent* is commands per pair that the client sent; *allocs* and *bytes* are the client's heap
+allocations per pair, the name's own 1 and 24 among them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
+`
+
+// ofServers says whether servers are compared, and not libraries.
+func (r *report) ofServers() bool {
+	return slices.ContainsFunc(r.Summaries, func(s Summary) bool { return s.Server != "" })
+}
 
 // column is one figure of a table.
 type column struct {
@@ -45,7 +62,7 @@ func (r *report) writeWorks(out *figures.Page) {
 	begun := ""
 	for _, w := range r.works {
 		for _, s := range r.Summaries {
-			if s.Work == w.ID {
+			if s.Work == w.ID && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
 				r.writeRow(out, w, s, w.heading() != begun)
 				begun = w.heading()
 			}
@@ -84,6 +101,9 @@ func (r *report) columns(w work) []column {
 	if w.Fleet {
 		return fleetColumns()
 	}
+	if w.Load == handover && r.ofServers() {
+		return waits
+	}
 	if w.Load == handover {
 		return append(waits,
 			column{"p50 min–max", func(s Summary) string {
@@ -92,6 +112,13 @@ func (r *report) columns(w work) []column {
 			column{"p50 × raw", func(s Summary) string { return r.timesRaw(s) }},
 			column{"lost", func(s Summary) string { return fmt.Sprint(s.Median.Lost) }},
 			column{"sent", func(s Summary) string { return figure(s.Median.Commands) }})
+	}
+	if r.ofServers() {
+		return []column{
+			{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
+			{"× " + r.Base, func(s Summary) string { return figure(s.Ratio) }},
+			{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
+		}
 	}
 	columns := []column{
 		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},

@@ -44,13 +44,11 @@ const (
 
 func (r *outageReport) markdown() string {
 	out := &figures.Page{}
-	fmt.Fprintf(out, "# Outages\n\n`%s`.\n\n", r.Command)
-	fmt.Fprintf(out, `%d requests a second come to a net/http handler, when they are due and whatever became of those before. It works for %d ms under one of %d locks.
-A request has a budget of %d ms, of which %d are for the lock; giving the lock back may delay the answer by %d. Times are from when a request was due to its answer.
-*late*: answered or refused, but over the budget. *hung*: abandoned by the client after %g s.
-
-*longest*: the longest request of the outage; *from 1 s on*: of those that were due a second or more after its begin; *in time after*: how many of those that were due
-in the first second after its end were served within the budget. *known*: of those that came when the library had said that Redis is down.
+	fmt.Fprintf(out, "# Outages\n\n`%s`; [results.json](results.json) has each second.\n\n", r.Command)
+	fmt.Fprintf(out, `%d requests a second come to a net/http handler, which works for %d ms under one of %d locks. A request has %d ms, of which %d are for the lock;
+giving it back may delay the answer by %d. Times are from when a request was due to its answer. *hung*: abandoned after %g s. *longest*: the longest
+request of the outage; *from 1 s on*: of those due later than a second after its begin; *in time after*: served within the budget in the first second after
+its end; *known*: Redis was said to be down.
 
 ![%s](outage.svg)
 
@@ -63,35 +61,19 @@ in the first second after its end were served within the budget. *known*: of tho
 		}
 	}
 	for _, o := range outages {
-		fmt.Fprintf(out, "\n## %s\n\n%s.\n", o.ID, o.Title)
+		out.Table(fmt.Sprintf("## %s: %s", o.ID, o.Title), figures.Right, "answered", "refused", "hung", "known", "p50", "p99")
 		for _, t := range r.Turns {
-			if t.Outage == o.ID {
-				t.write(out)
+			if t.Outage == o.ID && t.Void == "" {
+				out.Row(t.Contestant, t.Whole.Answered, t.Whole.Refused, t.Whole.Hung, t.Known.Sent, microseconds(t.Whole.P50), microseconds(t.Whole.P99))
 			}
 		}
 	}
+	for _, t := range r.Turns {
+		if t.Void != "" {
+			fmt.Fprintf(out, "\n**VOID**: %s, %s: %s\n", t.Contestant, t.Outage, t.Void)
+		}
+	}
 	return out.String()
-}
-
-// write writes the table of a turn.
-func (r outageResult) write(out *figures.Page) {
-	title := fmt.Sprintf("%s, %.2f s; a request was sent %s too late at most:", r.Contestant, r.End-r.Begin, microseconds(r.Behind))
-	if r.Void != "" {
-		title = fmt.Sprintf("**VOID**: %s: %s", r.Contestant, r.Void)
-	}
-	out.Table(title, figures.Right, "requests", "answered", "in time", "refused", "late", "hung", "p50", "p99", "longest")
-	row := func(name string, t tally) {
-		out.Row(name, t.Sent, t.Answered, t.InTime, t.Refused, t.Late, t.Hung, microseconds(t.P50), microseconds(t.P99), microseconds(t.Longest))
-	}
-	row("outage", r.Whole)
-	row("from 1 s on", r.FromOne)
-	if r.Known.Sent > 0 {
-		row("known", r.Known)
-	}
-	row("first second after", r.First)
-	for at, second := range r.Seconds {
-		row(fmt.Sprintf("second %d", at), second)
-	}
 }
 
 // excerpt is for README.md and docs/BENCHMARKS.md: a line of its own, and the table with what decides.

@@ -106,7 +106,7 @@ func TestFleetsOfOneSizeStandInOneTable(t *testing.T) {
 	if err := r.write(&screen, folder); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n| wheellock | 100 | 50 | 2.00 | - | 20.0 | - |", "|\n| wheellock, write | 100 | 50 | 4.00 |", "(fleet.svg)", "has a process or a client of its own"} {
+	for _, want := range []string{"\n| wheellock | 100 | 50 | 20.0 | - |", "|\n| wheellock, write | 100 | 50 | 40.0 |", "(fleet.svg)", "has a process or a client of its own"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("the tables do not say %q:\n%s", want, &screen)
 		}
@@ -138,8 +138,10 @@ func TestFiguresArePlain(t *testing.T) {
 // The pictures and tables in results are those of its figures: what is changed in the drawing is drawn again with -update.
 func TestResultsAreDrawnAsTheyStand(t *testing.T) {
 	for folder, files := range map[string][]string{
-		"results":       {"results.md", "distinct.svg", "wait.svg", "handover.svg", "callers.svg"},
-		"results/fleet": {"results.md", "fleet.svg"},
+		"results":         {"results.md", "distinct.svg", "wait.svg", "handover.svg", "callers.svg"},
+		"results/fleet":   {"results.md", "fleet.svg"},
+		"results/servers": {"results.md"},
+		"results/cluster": {"results.md"},
 	} {
 		drawAnew(t, folder, files, &report{works: allWorks, entries: append(contestants(), redissonEntry(""), redisPyEntry(""))})
 	}

@@ -22,7 +22,7 @@ var wheellockEntry = entry{
 	open:     func(w work) Contestant { return &wheellock{kind: w.Kind} },
 	takes:    func(work) bool { return true },
 	guard:    guardByWheellock,
-	guarded:  "contrib/httplock with that Wait, else as it comes: WithFailFast; Options of the engine as they come, so a lease of 30 s that it renews",
+	guarded:  "contrib/httplock with that Wait, which has WithFailFast; a lease of 30 s that the engine renews",
 }
 
 var wheellockSimpleEntry = entry{
