@@ -6,6 +6,8 @@ require (
 	github.com/redis/rueidis v1.0.79
 	github.com/wheellock/wheellock v0.1.0
 	github.com/wheellock/wheellock/contrib/flight v0.1.0
+	github.com/wheellock/wheellock/contrib/httplock v0.1.0
+	github.com/wheellock/wheellock/contrib/idempotency v0.1.0
 )
 
 require (
@@ -21,4 +23,6 @@ require (
 replace (
 	github.com/wheellock/wheellock => ..
 	github.com/wheellock/wheellock/contrib/flight => ../contrib/flight
+	github.com/wheellock/wheellock/contrib/httplock => ../contrib/httplock
+	github.com/wheellock/wheellock/contrib/idempotency => ../contrib/idempotency
 )
