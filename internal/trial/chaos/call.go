@@ -20,6 +20,10 @@ func (w *worker) locker(d demand) asking[*engine.Hold] {
 	var m *engine.Mutex
 	switch p.Kind {
 	case permits:
+		if w.number%2 == 1 { // half of the workers come by a limit
+			l := w.e.Limit(p.Name, p.Permits).Of(max(d.n, 1))
+			return asking[*engine.Hold]{l.Lock, l.TryLock, l.LockAsync}
+		}
 		s := w.e.PermitSemaphore(p.Name)
 		return asking[*engine.Hold]{
 			func(ctx context.Context, o ...engine.LockOption) (*engine.Hold, error) {
