@@ -31,7 +31,7 @@ func TestPlanted(t *testing.T) {
 			Named(t, u.bug).overlay(t, "../../..", dir)
 			cmd.Dir = "../../.."
 			text, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(text), "--- FAIL: "+u.test) && !strings.Contains(string(text), "\npanic: ") {
+			if err == nil || !strings.Contains(string(text), "--- FAIL: "+u.test) && !strings.Contains("\n"+string(text), "\npanic: ") {
 				t.Errorf("%s does not find it: %v\n%s", u.test, err, text)
 			}
 		})
