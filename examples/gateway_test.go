@@ -3,6 +3,9 @@ package examples
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -179,4 +182,23 @@ func TestGatewayKeepsItsBudget(t *testing.T) {
 	server.Thaw()
 	redistest.Await(t, "that orders are served", func() bool { return g.order("acme", "a").status == 200 })
 	g.stopsCleanly(server)
+}
+
+// The Go code of docs/GATEWAY.md is that of programs and examples that tests run, but for its indentation.
+func TestThePageIsTheCode(t *testing.T) {
+	t.Parallel()
+	flat := func(text string) string { return regexp.MustCompile(`(?m)^\s+`).ReplaceAllString(text, "") }
+	code := ""
+	for _, path := range []string{"gateway/main.go", "../contrib/grpclock/example_test.go"} {
+		text, err := os.ReadFile(filepath.FromSlash(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code += flat(string(text))
+	}
+	for _, block := range testkit.CodeBlocks(t, "docs/GATEWAY.md", "go") {
+		if !strings.Contains(code, flat(block)) {
+			t.Errorf("no test runs this code of the page:\n%s", block)
+		}
+	}
 }

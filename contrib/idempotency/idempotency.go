@@ -103,7 +103,8 @@ var keptAlways = []string{
 // The first request of a key is served under the lock of the key. The handler gets it with its body read, and with a context that ends when
 // the lock is lost; its cause is then [engine.ErrLost]. Its answer is stored before it is sent, and then stands for Keep, for requests of the
 // same client and key: they get it with the header "Idempotency-Replayed: true". Not kept, so that a repetition is served again, are answers
-// of status 5xx and those that ask to come again (408, 425, 429), what [Options].NotKept is told of, and those of a handler that panics.
+// of status 5xx and those that ask to come again (408, 425, 429, and any 4xx with a Retry-After), what [Options].NotKept is told of, and those
+// of a handler that panics.
 //
 // An answer that the handler flushes goes out as it is written, and is kept at its end. What needs the connection itself ([http.Hijacker]) gets it,
 // and nothing is kept.

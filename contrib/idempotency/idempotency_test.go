@@ -235,6 +235,10 @@ func TestAnswersThatAreNotKept(t *testing.T) {
 		"500": {status(http.StatusInternalServerError), ""},
 		"503": {status(http.StatusServiceUnavailable), ""},
 		"429": {status(http.StatusTooManyRequests), ""},
+		"409 of a lock": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusConflict)
+		}, ""},
 		"a long answer": {func(w http.ResponseWriter, _ *http.Request) {
 			for range 3 {
 				_, _ = io.WriteString(w, strings.Repeat("x", 1000))

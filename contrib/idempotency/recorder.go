@@ -85,7 +85,7 @@ func (rec *recorder) asksAgain() bool {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return rec.status >= http.StatusInternalServerError
+	return rec.status >= http.StatusInternalServerError || rec.status >= http.StatusBadRequest && rec.header.Get("Retry-After") != ""
 }
 
 // endedEarly tells that the body is not as long as the handler said.

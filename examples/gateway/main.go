@@ -197,7 +197,7 @@ func work(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse says why a request is not served. idempotency keeps a 400 as the answer to a key, but neither 429 nor 503, which ask to come again.
+// refuse says why a request is not served. idempotency keeps a 400 as the answer to a key, and neither 429 nor 503, which ask to come again.
 func refuse(w http.ResponseWriter, err error) {
 	status, text := http.StatusServiceUnavailable, "try again" // Redis cannot serve, the lock was lost, or the client has gone
 	switch {
