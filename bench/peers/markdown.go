@@ -16,7 +16,7 @@ func (r *report) markdown(pictures []drawn) string {
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
 	switch {
-	case slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) }):
+	case r.ofFleets():
 		out.WriteString(fleetToRead)
 	case r.ofServers():
 		out.WriteString(serversToRead)
@@ -45,6 +45,10 @@ const peersToRead = `
 what they had waited. *client* is processor time per pair, *allocs* its heap allocations, the name's own among them. Jain's index is 1 when all callers had the same
 number of pairs, 1/n when one of n had all. *sent* is commands per hand-over. [results.json](results.json) has more.
 `
+
+func (r *report) ofFleets() bool {
+	return slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) })
+}
 
 // ofServers says whether servers are compared, and not libraries.
 func (r *report) ofServers() bool {
@@ -147,7 +151,12 @@ func (r *report) timesRaw(s Summary) string {
 	return "-"
 }
 
+// writeContestants writes how each was set up. Fleets and servers are of contestants that results/results.md has.
 func (r *report) writeContestants(out *figures.Page) {
+	if r.ofServers() || r.ofFleets() {
+		out.WriteString("\nHow contestants are set up is in bench/peers/results/results.md.\n")
+		return
+	}
 	out.Table("## Contestants", figures.Left, "version", "set up", "does not do")
 	for _, e := range r.entries {
 		if slices.ContainsFunc(r.Summaries, func(s Summary) bool { return s.Contestant == e.name }) {
