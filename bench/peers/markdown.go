@@ -37,7 +37,7 @@ empty Redis. *Redis* is its processor time per pair.
 `
 
 const serversToRead = `
-Hand-overs are from just before the unlock in one process to the grant in the other. [results.json](results.json) has the spread, waits and memory.
+Hand-overs are from just before the unlock in one process to the grant in the other. [results.json](results.json) has the spread, waits, memory and bare scripts.
 `
 
 const peersToRead = `
@@ -66,7 +66,7 @@ func (r *report) writeWorks(out *figures.Page) {
 	begun := ""
 	for _, w := range r.works {
 		for _, s := range r.Summaries {
-			if s.Work == w.ID && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
+			if s.Work == w.ID && !(r.ofServers() && strings.HasPrefix(s.Contestant, pipelineEntry.name)) && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
 				r.writeRow(out, w, s, w.heading() != begun)
 				begun = w.heading()
 			}
