@@ -86,7 +86,7 @@ func (w work) heading() string {
 
 const fleetToRead = `
 *hand-overs/s* are the pairs that came after one of another caller, where each has a process or a client of its own; *commands* is all that Redis executed per
-hand-over, inside scripts too. Redisson does not count hand-overs. Jain's index is 1 when all callers had the same number of pairs, 1/n when one of n had all.
+hand-over, inside scripts too. Redisson does not count hand-overs; *redislock 1ms* polls each millisecond. Jain's index is 1 when all callers had the same number of pairs, 1/n when one of n had all.
 Callers that still waited at the end count in *longest wait*. [results.json](results.json) has more sizes, with scripts, messages and percentiles.
 `
 

@@ -16,7 +16,7 @@ func (r *report) markdown(pictures []drawn) string {
 		r.Environment, r.Command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
 	switch {
-	case slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) }):
+	case r.ofFleets():
 		out.WriteString(fleetToRead)
 	case r.ofServers():
 		out.WriteString(serversToRead)
@@ -37,14 +37,18 @@ empty Redis. *Redis* is its processor time per pair.
 `
 
 const serversToRead = `
-Hand-overs are from just before the unlock in one process to the grant in the other. [results.json](results.json) has the spread, waits and memory.
+Hand-overs are from just before the unlock in one process to the grant in the other. [results.json](results.json) has the spread, waits, memory and bare scripts.
 `
 
 const peersToRead = `
-*wait* is from the call to the grant, of hand-overs from just before the unlock in one process to the grant in the other; callers still waiting at the end
-count with what they had waited. *client* is processor time per pair; *sent* is commands per pair that the client sent; *allocs* and *bytes* are the client's heap
-allocations per pair, the name's own 1 and 24 among them. Jain's index is 1 when all callers (or processes) had the same number of pairs, 1/n when one of n had all.
+*wait* is from the call to the grant, of hand-overs from just before the unlock in one process to the grant in the other; callers still waiting at the end count with
+what they had waited. *client* is processor time per pair, *allocs* its heap allocations, the name's own among them. Jain's index is 1 when all callers had the same
+number of pairs, 1/n when one of n had all. *sent* is commands per hand-over. [results.json](results.json) has more.
 `
+
+func (r *report) ofFleets() bool {
+	return slices.ContainsFunc(r.Summaries, func(s Summary) bool { return isFleet(s.Work) })
+}
 
 // ofServers says whether servers are compared, and not libraries.
 func (r *report) ofServers() bool {
@@ -62,7 +66,7 @@ func (r *report) writeWorks(out *figures.Page) {
 	begun := ""
 	for _, w := range r.works {
 		for _, s := range r.Summaries {
-			if s.Work == w.ID && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
+			if s.Work == w.ID && !(r.ofServers() && strings.HasPrefix(s.Contestant, pipelineEntry.name)) && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
 				r.writeRow(out, w, s, w.heading() != begun)
 				begun = w.heading()
 			}
@@ -95,7 +99,7 @@ func (r *report) writeRow(out *figures.Page, w work, s Summary, first bool) {
 func (r *report) columns(w work) []column {
 	waits := []column{
 		{"wait p50", func(s Summary) string { return microseconds(s.WaitP50.Median) }},
-		{"p99", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
+		{"p99 wait", func(s Summary) string { return microseconds(s.WaitP99.Median) }},
 		{"max", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
 	}
 	if w.Fleet {
@@ -127,22 +131,14 @@ func (r *report) columns(w work) []column {
 		}},
 		{"× " + r.Base, func(s Summary) string { return figure(s.Ratio) }},
 	}
-	if manyDistinct(w) {
-		columns = append(columns, column{"of ceiling", func(s Summary) string { return percent(s.OfCeiling) }})
-	}
-	columns = append(columns, waits...)
+	columns = append(columns, waits[1])
 	if w.Hot > 0 {
-		columns = append(columns, column{"Jain callers", func(s Summary) string { return figure(s.Median.JainCallers) }})
-	}
-	if w.Processes > 1 {
-		columns = append(columns, column{"processes", func(s Summary) string { return figure(s.Median.JainProcesses) }})
+		columns = append(columns, waits[2], column{"Jain callers", func(s Summary) string { return figure(s.Median.JainCallers) }})
 	}
 	return append(columns,
 		column{"client", func(s Summary) string { return microseconds(s.Median.ClientCPU) }},
 		column{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
-		column{"sent", func(s Summary) string { return figure(s.Median.Commands) }},
-		column{"allocs", func(s Summary) string { return figure(s.Median.Allocations) }},
-		column{"bytes", func(s Summary) string { return thousands(s.Median.Bytes) }})
+		column{"allocs", func(s Summary) string { return figure(s.Median.Allocations) }})
 }
 
 // timesRaw compares a hand-over with the bare messages that it needs at least.
@@ -155,13 +151,17 @@ func (r *report) timesRaw(s Summary) string {
 	return "-"
 }
 
+// writeContestants writes how each was set up. Fleets and servers are of contestants that results/results.md has.
 func (r *report) writeContestants(out *figures.Page) {
+	if r.ofServers() || r.ofFleets() {
+		out.WriteString("\nHow contestants are set up is in bench/peers/results/results.md.\n")
+		return
+	}
 	out.Table("## Contestants", figures.Left, "version", "set up", "does not do")
 	for _, e := range r.entries {
-		if !slices.ContainsFunc(r.Summaries, func(s Summary) bool { return s.Contestant == e.name }) {
-			continue
+		if slices.ContainsFunc(r.Summaries, func(s Summary) bool { return s.Contestant == e.name }) {
+			out.Row(e.name, cmp.Or(r.Environment.Modules[e.module], "-"), e.settings, e.lacks)
 		}
-		out.Row(e.name, cmp.Or(r.Environment.Modules[e.module], "-"), e.settings, e.lacks)
 	}
 }
 
@@ -194,13 +194,6 @@ func figure(value float64) string {
 		return "-"
 	}
 	return figures.Three(value)
-}
-
-func percent(share float64) string {
-	if share <= 0 {
-		return "-"
-	}
-	return figures.Percent(share)
 }
 
 // thousands writes a whole number with commas.

@@ -16,7 +16,7 @@ import (
 var wheellockEntry = entry{
 	name:     "wheellock",
 	settings: "Options as they come, with this Redis; Mutex, which is Redisson's RLock",
-	lacks:    "no quorum over several Redis in this work, as for the others; fencing needs FencedMutex, order across processes FairMutex",
+	lacks:    "fencing needs FencedMutex, order across processes FairMutex",
 	title:    "wheellock",
 	commands: []string{"hello", "subscribe", "unsubscribe", "ping"},
 	open:     func(w work) Contestant { return &wheellock{kind: w.Kind} },
