@@ -261,21 +261,22 @@ func TestSpecGrantUnderAContextThatHasEnded(t *testing.T) {
 			b.Errorf("%+v", stats)
 		}
 	})
-	type ofTheUser struct{ context.Context } // of which nobody knows that it ends with the hold's
-	eachMutex(t, "does not reach a waiter under a context that ends with the hold that it waits for", engine.Options{}, func(b *bubble, of func(*engine.Engine, string) *engine.Mutex) {
+	t.Run("does not reach a waiter under the context of the permit that it waits for", spec(engine.Options{}, func(b *bubble) {
+		limit := b.Limit("stock:7", 1)
 		for range 20 {
-			h := b.lock(of(b.Engine, "stock:7"))
+			h, err := limit.Lock(context.Background())
+			b.wantNil("Lock", err)
 			answer := make(chan error, 1)
-			go func() { answer <- testkit.ResultOf(of(b.Engine, "stock:7").Lock(ofTheUser{h.Context(context.Background())})) }()
+			go func() { answer <- testkit.ResultOf(limit.Lock(h.Context(context.Background()))) }()
 			synctest.Wait()
 			b.unlock(h)
 			b.wantIs("Lock", <-answer, context.Canceled, engine.ErrUnlocked)
 			synctest.Wait()
-			if s := b.state("stock:7"); s.Locked {
-				b.Fatalf("it is taken: %+v", s)
+			if n, err := b.PermitSemaphore("stock:7").Acquired(context.Background()); n != 0 || err != nil {
+				b.Fatalf("%d are taken, %v", n, err)
 			}
 		}
-	})
+	}))
 	t.Run("of a re-entry leaves the Owner what it has, and the least times of its holds", spec(engine.Options{}, func(b *bubble) {
 		me := engine.WithOwner(engine.NewOwner())
 		h := b.lock(b.Mutex("stock:7"), me, engine.WithMinHold(time.Minute))
