@@ -12,18 +12,16 @@ import (
 
 var (
 	rawSequenceEntry = entry{
-		name: "raw messages",
-		settings: "no library: release, the message to a subscribed connection, acquire; wheellock's scripts of a plain mutex, " +
-			"whatever the kind of lock, over bare TCP connections",
+		name:     "raw messages",
+		settings: "no library: release, the message to a subscribed connection, acquire, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over takes that asks again",
 		commands: []string{"subscribe"},
 		open:     func(work) Contestant { return &rawSequence{} },
 		takes:    func(w work) bool { return w.Load == handover },
 	}
 	rawClaimEntry = entry{
-		name: "raw claim",
-		settings: "no library: a release that gives the lock to the claim of the other, and the message; wheellock's scripts of a plain " +
-			"mutex, whatever the kind of lock, over bare TCP connections",
+		name:     "raw claim",
+		settings: "no library: a release that gives the lock to the claim of the other, and the message, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over by wheellock can take",
 		commands: []string{"subscribe"},
 		open:     func(work) Contestant { return &rawClaim{} },

@@ -10,10 +10,9 @@ import (
 )
 
 var rueidislockEntry = entry{
-	name:   "rueidislock",
-	module: "github.com/redis/rueidis",
-	settings: "KeyMajority 1, NoLoopTracking, both as its README says for one Redis; TryNextAfter 1 s, as its author advises " +
-		"under load; MaxFlushDelay 20 µs, as rueidis' manual suggests and as it is fastest here",
+	name:     "rueidislock",
+	module:   "github.com/redis/rueidis",
+	settings: "KeyMajority 1, NoLoopTracking, as its README says for one Redis; TryNextAfter 1 s, as its author advises; MaxFlushDelay 20 µs",
 	lacks:    "no fencing token, no bound on one call's wait but its context's, no lease per call; order of waiters is by chance",
 	title:    "rueidislock",
 	commands: []string{"client|tracking", "hello"},

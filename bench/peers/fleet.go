@@ -141,6 +141,5 @@ func fleetColumns() []column {
 		{"commands", func(s Summary) string { return figure(s.Median.perHandover(s.Median.Executed)) }},
 		{"Jain", func(s Summary) string { return figure(cmp.Or(s.Median.JainCallers, s.Median.JainProcesses)) }},
 		{"longest wait", func(s Summary) string { return microseconds(s.Median.Wait.Max) }},
-		{"Redis", func(s Summary) string { return microseconds(s.Median.RedisCPU) }},
 	}
 }

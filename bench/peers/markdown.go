@@ -110,9 +110,6 @@ func (r *report) columns(w work) []column {
 	}
 	if w.Load == handover {
 		return append(waits,
-			column{"p50 min–max", func(s Summary) string {
-				return microseconds(s.WaitP50.Min) + "–" + microseconds(s.WaitP50.Max)
-			}},
 			column{"p50 × raw", func(s Summary) string { return r.timesRaw(s) }},
 			column{"lost", func(s Summary) string { return fmt.Sprint(s.Median.Lost) }},
 			column{"sent", func(s Summary) string { return figure(s.Median.Commands) }})
@@ -126,9 +123,6 @@ func (r *report) columns(w work) []column {
 	}
 	columns := []column{
 		{"pairs/s", func(s Summary) string { return thousands(s.PairsPerSecond.Median) }},
-		{"min–max", func(s Summary) string {
-			return thousands(s.PairsPerSecond.Min) + "–" + thousands(s.PairsPerSecond.Max)
-		}},
 		{"× " + r.Base, func(s Summary) string { return figure(s.Ratio) }},
 	}
 	columns = append(columns, waits[1])

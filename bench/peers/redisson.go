@@ -9,9 +9,8 @@ import (
 func redissonEntry(jar string) entry {
 	return entry{
 		name: "redisson",
-		settings: "RLock, RFencedLock, RFairLock with Redisson's defaults, a thread per caller; a warm-up of 10 s for the JIT, with the server near, " +
-			"before hand-overs with one hot name; but for the hand-over its times are of whole pairs, its threads keep their names, and " +
-			"exclusion is not checked",
+		settings: "Redisson's defaults, a thread per caller; a warm-up of 10 s for the JIT; but for the hand-over its times are of whole pairs, " +
+			"its threads keep their names, and exclusion is not checked",
 		lacks:    "no order of waiters but with RFairLock, no fencing but with RFencedLock, nobody is told of a lost lock",
 		title:    "Redisson (Java)",
 		commands: []string{"del", "subscribe", "unsubscribe", "ping", "hello"},
