@@ -59,8 +59,8 @@ var bugs = []Bug{
 		{"engine/quorumrepair.go", "	if h.Err() != nil {\n		return\n	}\n	c.mu.Lock()\n	r := ", "	if true {\n		return\n	}\n	c.mu.Lock()\n	r := "},
 	}},
 	{"a loss that is not final", []edit{
-		{"engine/hold.go", "			return nil\n		}\n		h.lose()\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
-		{"engine/hold.go", "		h.lose()\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
+		{"engine/hold.go", "			return nil\n		}\n		h.lose(overdue(h))\n	}\n	return h.cause()", "			return nil\n		}\n		return ErrLost\n	}\n	return h.cause()"},
+		{"engine/hold.go", "		h.lose(overdue(h))\n	}\n	stall.At", "		h.finish(gate.Lost)\n	}\n	stall.At"},
 	}},
 	{"a suspension that is noticed a second late", []edit{
 		{"engine/hold.go", "if !h.over(h.e.clock.Checked()) {\n", "if !h.over(h.e.clock.Now()) {\n"},
