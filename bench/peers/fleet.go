@@ -14,7 +14,7 @@ import (
 var (
 	fleetCallers = []int{2, 8, 32, 64, 128, 256}
 	fleetKinds   = []string{"", fenced, fair, write, semaphore, permit, quorum}
-	fleetTables  = []int{2, 32, 256} // the sizes that have one
+	fleetTables  = []int{2, 32} // the sizes that have one
 	fleetInside  = []time.Duration{5 * time.Millisecond, 0}
 )
 

@@ -12,8 +12,9 @@ import (
 // markdown is the report for people.
 func (r *report) markdown(pictures []drawn) string {
 	out := &figures.Page{}
+	command, _, _ := strings.Cut(r.Command, " --redis-server") // the environment names them
 	fmt.Fprintf(out, "# Side by side\n\n%s.\n`%s`: medians of up to %d rounds of %g s each, contestants in turns.\n\n",
-		r.Environment, r.Command, r.Rounds, r.Seconds)
+		r.Environment, command, r.Rounds, r.Seconds)
 	out.WriteString(howToRead)
 	switch {
 	case r.ofFleets():
