@@ -96,7 +96,7 @@ if VERB == 'permit_take' then
 			if turn then callOthers(turn, ARGV[1], channel, free) end
 			return again and note(receipt, id, left) or left
 		end
-		return once(receipt, id, served, function() return call('DECRBY', key, string.format('%d', n)) end, function()
+		return once(receipt, id, served, function() return call('DECRBY', key, string.format('%.0f', n)) end, function()
 			local reply = call('ZADD', held, unpack(added))
 			if type(reply) == 'table' then
 				call('DECRBY', key, -n) -- unchecked: it was allowed just now
@@ -159,7 +159,7 @@ if VERB == 'permit_free' then
 		grows = grows or mayGrow(receipt) or true
 		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
-			local sum = call('INCRBY', key, string.format('%d', gone))
+			local sum = call('INCRBY', key, string.format('%.0f', gone))
 			if type(sum) == 'table' then
 				putBack(held, removed)
 				return noted(receipt, id, fault(sum, key))

@@ -94,12 +94,14 @@ func holdAllKinds(t *testing.T, server *redistest.Server) {
 			l(other).LockAsync(ctx)
 		}
 	}
+	_, err := e.Mutex("noted").TryLock(soon, engine.WithNote("order 7"))
+	must("a note", err)
 	other.RWMutex("prices").Writer().LockAsync(ctx)
 	testkit.NewOutsider(t, server.Addr()).Take("java", time.Hour)
 	other.Mutex("java").LockAsync(ctx)
 	server.MustDo("HSET", "catalog", "mode", "write", "00000000-0000-4000-8000-000000000000:1:write", "1") // as a client of Redisson does
 	other.RWMutex("catalog").Reader().LockAsync(ctx)
-	_, err := e.Semaphore("seats").TrySetPermits(soon, 2)
+	_, err = e.Semaphore("seats").TrySetPermits(soon, 2)
 	must("semaphore", err)
 	for i, waiter := range []*engine.Engine{other, testkit.Connect(t, server.Addr())} {
 		waiter.Semaphore("seats").AcquireAsync(ctx, 3)

@@ -70,7 +70,7 @@ var bugs = []Bug{
 		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{
-		{"scripts/permits.lua", "string.format('%d', gone)", "string.format('%d', #there)"},
+		{"scripts/permits.lua", "string.format('%.0f', gone))\n\t\t\tif", "string.format('%.0f', #there))\n\t\t\tif"},
 	}},
 	{"a limit that does not count the holds", []edit{
 		{"scripts/permits.lua", "tonumber(limit) - out - free", "tonumber(limit) - free"},

@@ -237,7 +237,9 @@ func (r *redis) notes(ctx context.Context, locks []*Lock) {
 		}
 	}
 	for i, answer := range r.DoMulti(ctx, ask...) {
-		owners[i].Note, _ = answer.ToString()
+		if note, err := answer.ToString(); err == nil {
+			owners[i].Note = note
+		}
 	}
 }
 
