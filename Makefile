@@ -138,7 +138,7 @@ mutants: prepare ## small mistakes: found? ONLY=go PACKAGE=x SHARD=1/4 AGAIN=1
 	@$(GO) -C internal/trial/mutants run . -results $(abspath $(or $(JSON),mutants.json)) $(if $(ONLY),-only $(ONLY)) \
 		$(if $(PACKAGE),-package $(PACKAGE)) $(if $(SHARD),-shard $(SHARD)) $(if $(AGAIN),-again)
 
-spec: ## the specification of a mutex: SAMPLES (400) paths; SEED=n
+spec: prepare ## the specification of a mutex: SAMPLES (400) paths; SEED=n
 	@SAMPLES=$(SAMPLES) SEED=$(SEED) .ci/spec
 
 shape: ## lines of core, laboratory and tests; docs/MECHANISMS.md
