@@ -11,8 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -21,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/wheellock/wheellock/contrib/internal/serving"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -102,13 +101,11 @@ func (s stream) Context() context.Context { return s.ctx }
 
 // guard gives calls their turn.
 type guard struct {
-	o    Options
-	lock func(key string) engine.Locker // nil: N returned no limit
-	over codes.Code                     // if others are served
-	took atomic.Int64                   // how long calls took lately, on average: a time.Duration
-
-	mu   sync.Mutex     // guards the rest
-	here map[string]int // so many calls of a key are served without Redis
+	o     Options
+	lock  func(key string) engine.Locker // nil: N returned no limit
+	over  codes.Code                     // if others are served
+	times serving.Times
+	here  serving.Here
 }
 
 func newGuard(e *engine.Engine, o Options) (*guard, error) {
@@ -127,7 +124,7 @@ func newGuard(e *engine.Engine, o Options) (*guard, error) {
 	case o.Here < 0:
 		return invalid("Here %d: must not be negative", o.Here)
 	}
-	g := &guard{o: o, lock: o.Lock, over: codes.Aborted, here: make(map[string]int)}
+	g := &guard{o: o, lock: o.Lock, over: codes.Aborted}
 	switch {
 	case o.N != nil:
 		g.over = codes.ResourceExhausted
@@ -143,9 +140,6 @@ func newGuard(e *engine.Engine, o Options) (*guard, error) {
 	return g, nil
 }
 
-// unlockTime is how long an answer waits until the lock is free, so that a client that has its answer may call again.
-const unlockTime = 100 * time.Millisecond
-
 // serve makes a call when it has its turn.
 func (g *guard) serve(ctx context.Context, key string, call func(context.Context) error) error {
 	if key == "" {
@@ -155,40 +149,26 @@ func (g *guard) serve(ctx context.Context, key string, call func(context.Context
 	if lock == nil {
 		return status.Error(codes.Internal, "grpclock: no limit is set for the key")
 	}
-	hold, err := g.take(ctx, lock)
+	var opts []engine.LockOption
+	if !g.o.WaitForRedis {
+		opts = append(opts, engine.WithFailFast())
+	}
+	hold, err := serving.Take(ctx, lock, g.o.Wait, opts...)
 	switch {
 	case err == nil:
-	case errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrOverloaded) && ctx.Err() == nil && g.comeIn(key):
-		defer g.leave(key)
+	case serving.IsOutage(ctx, err) && g.here.ComeIn(key, g.o.Here):
+		defer g.here.Leave(key)
 		return call(ctx)
 	default:
 		return g.refuse(ctx, err)
 	}
-	began := time.Now()
-	defer func() {
-		g.note(time.Since(began))
-		// The engine goes on by itself where this fails; that a lock was lost, the handler knows from its context.
-		soon, stop := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
-		defer stop()
-		_ = hold.Unlock(soon)
-	}()
-	err = call(context.WithValue(hold.Context(ctx), holdKey{}, hold))
-	if canceled := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled; canceled && errors.Is(hold.Err(), engine.ErrLost) {
-		return status.Error(codes.Aborted, "grpclock: the lock was lost")
-	}
+	g.times.Serve(ctx, hold, func() {
+		err = call(context.WithValue(hold.Context(ctx), holdKey{}, hold))
+		if canceled := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled; canceled && errors.Is(hold.Err(), engine.ErrLost) {
+			err = status.Error(codes.Aborted, "grpclock: the lock was lost")
+		}
+	})
 	return err
-}
-
-// take takes a lock, or waits for it.
-func (g *guard) take(ctx context.Context, lock engine.Locker) (*engine.Hold, error) {
-	if g.o.Wait == 0 {
-		return lock.TryLock(ctx)
-	}
-	opts := []engine.LockOption{engine.WithWait(g.o.Wait)}
-	if !g.o.WaitForRedis {
-		opts = append(opts, engine.WithFailFast())
-	}
-	return lock.Lock(ctx, opts...)
 }
 
 // refuse is the answer to a call that did not get its turn.
@@ -199,7 +179,7 @@ func (g *guard) refuse(ctx context.Context, err error) error {
 	switch (engine.Failure{Err: err}).Outcome() {
 	case "held", "wait_timeout":
 		over := status.New(g.over, "grpclock: others with the same key are served")
-		if detailed, err := over.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(g.free(err))}); err == nil {
+		if detailed, err := over.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(g.times.Free(err))}); err == nil {
 			over = detailed
 		}
 		return over.Err()
@@ -210,40 +190,6 @@ func (g *guard) refuse(ctx context.Context, err error) error {
 		return status.Error(codes.Internal, "grpclock: the name of the lock is used for something else")
 	default:
 		return status.Error(codes.Unavailable, "grpclock: the locks are out of reach")
-	}
-}
-
-// note counts how long a call took, as an eighth of the average.
-func (g *guard) note(took time.Duration) {
-	average := cmp.Or(time.Duration(g.took.Load()), took)
-	g.took.Store(int64(average + (took-average)/8)) // of two at once, one may be forgotten
-}
-
-// free is when the lock may be free again: when a call takes its usual time, at the latest at the end of the lease.
-func (g *guard) free(err error) time.Duration {
-	usual := cmp.Or(time.Duration(g.took.Load()), time.Second)
-	if held, ok := errors.AsType[*engine.HeldError](err); ok && held.TTL > 0 {
-		return min(usual, held.TTL)
-	}
-	return usual
-}
-
-// comeIn counts one more call that is served without Redis. False: none may be, or too many are.
-func (g *guard) comeIn(key string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	in := g.here[key] < g.o.Here
-	if in {
-		g.here[key]++
-	}
-	return in
-}
-
-func (g *guard) leave(key string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.here[key]--; g.here[key] == 0 {
-		delete(g.here, key)
 	}
 }
 

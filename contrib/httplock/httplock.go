@@ -16,9 +16,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
+	"github.com/wheellock/wheellock/contrib/internal/serving"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -86,13 +86,10 @@ func New(e *engine.Engine, opts Options) (func(http.Handler) http.Handler, error
 
 // handler serves one request of a key at a time.
 type handler struct {
-	next http.Handler
-	opts Options
-	took atomic.Int64 // how long requests took lately, on average: a time.Duration
+	next  http.Handler
+	opts  Options
+	times serving.Times
 }
-
-// unlockTime is how long an answer waits until the lock is free, so that a client that has its answer may ask again.
-const unlockTime = 100 * time.Millisecond
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -105,7 +102,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.opts.WaitForRedis {
 		opts = append(opts, engine.WithFailFast())
 	}
-	hold, err := take(r.Context(), h.opts.Lock(key), h.opts.Wait, opts...)
+	hold, err := serving.Take(r.Context(), h.opts.Lock(key), h.opts.Wait, opts...)
 	if err != nil {
 		h.refuse(w, err)
 		return
@@ -115,25 +112,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves a request, and then gives back its hold.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold *engine.Hold) {
-	began := time.Now()
-	defer func() {
-		h.note(time.Since(began))
-		// The engine goes on by itself where this fails; that a lock was lost, the handler heard from its context. net/http sends the
-		// end of the answer afterwards.
-		soon, stop := context.WithTimeout(context.WithoutCancel(r.Context()), unlockTime)
-		defer stop()
-		_ = hold.Unlock(soon)
-	}()
 	ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
-	h.next.ServeHTTP(w, r.WithContext(ctx))
-}
-
-// take takes a lock, or waits for it that long.
-func take(ctx context.Context, l engine.Locker, wait time.Duration, opts ...engine.LockOption) (*engine.Hold, error) {
-	if wait == 0 {
-		return l.TryLock(ctx)
-	}
-	return l.Lock(ctx, append(opts, engine.WithWait(wait))...)
+	// net/http sends the end of the answer when the lock is given back.
+	h.times.Serve(r.Context(), hold, func() { h.next.ServeHTTP(w, r.WithContext(ctx)) })
 }
 
 // refuse answers a request that did not get its turn.
@@ -142,7 +123,7 @@ func (h *handler) refuse(w http.ResponseWriter, err error) {
 	switch (engine.Failure{Err: err}).Outcome() {
 	case "held", "wait_timeout":
 		status = h.opts.Status
-		w.Header().Set("Retry-After", seconds(h.free(err)))
+		w.Header().Set("Retry-After", seconds(h.times.Free(err)))
 	case "invalid":
 		status = http.StatusInternalServerError
 		if errors.Is(err, engine.ErrInvalid) {
@@ -152,25 +133,6 @@ func (h *handler) refuse(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", seconds(0))
 	}
 	http.Error(w, http.StatusText(status), status)
-}
-
-// note counts how long a request took, as an eighth of the average.
-func (h *handler) note(took time.Duration) {
-	average := time.Duration(h.took.Load())
-	if average == 0 {
-		average = took
-	}
-	h.took.Store(int64(average + (took-average)/8)) // of two at once, one may be forgotten
-}
-
-// free is when the lock may be free again: when a request takes its usual time, at the latest at the end of the lease.
-func (h *handler) free(err error) time.Duration {
-	usual := time.Duration(h.took.Load())
-	var held *engine.HeldError
-	if errors.As(err, &held) && held.TTL > 0 {
-		return min(usual, held.TTL)
-	}
-	return usual
 }
 
 // seconds writes a Retry-After: whole seconds, at least one.

@@ -1,12 +1,11 @@
 package httplock
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
+	"github.com/wheellock/wheellock/contrib/internal/serving"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -70,18 +69,16 @@ func Limit(e *engine.Engine, o LimitOptions) (func(http.Handler) http.Handler, e
 		return invalid("Here %d: must be at least 1 with LetInHere, and 0 without", o.Here)
 	}
 	return func(next http.Handler) http.Handler {
-		return &limited{handler: handler{next: next, opts: Options{Status: http.StatusTooManyRequests}}, e: e, o: o, here: make(map[string]int)}
+		return &limited{handler: handler{next: next, opts: Options{Status: http.StatusTooManyRequests}}, e: e, o: o}
 	}, nil
 }
 
 // limited serves so many requests of a key at a time.
 type limited struct {
 	handler
-	e *engine.Engine
-	o LimitOptions
-
-	mu   sync.Mutex     // guards the rest
-	here map[string]int // so many requests of a key are served without Redis
+	e    *engine.Engine
+	o    LimitOptions
+	here serving.Here
 }
 
 // ServeHTTP implements http.Handler.
@@ -96,32 +93,13 @@ func (l *limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
-	switch hold, err := take(r.Context(), l.e.Limit(l.o.Prefix+key, n), l.o.Wait, engine.WithFailFast()); {
+	switch hold, err := serving.Take(r.Context(), l.e.Limit(l.o.Prefix+key, n), l.o.Wait, engine.WithFailFast()); {
 	case err == nil:
 		l.serve(w, r, hold)
-	case errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrOverloaded) && r.Context().Err() == nil && l.comeIn(key):
-		defer l.leave(key)
+	case serving.IsOutage(r.Context(), err) && l.here.ComeIn(key, l.o.Here):
+		defer l.here.Leave(key)
 		l.next.ServeHTTP(w, r)
 	default:
 		l.refuse(w, err)
-	}
-}
-
-// comeIn counts one more request that is served without Redis. False: none may be, or too many are.
-func (l *limited) comeIn(key string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	in := l.here[key] < l.o.Here
-	if in {
-		l.here[key]++
-	}
-	return in
-}
-
-func (l *limited) leave(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.here[key]--; l.here[key] == 0 {
-		delete(l.here, key)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"github.com/wheellock/wheellock/contrib/internal/serving"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -25,15 +25,10 @@ type handler struct {
 	o       Options
 	lock    func(name string) *engine.Mutex
 	answers store
-	took    atomic.Int64 // how long requests took lately, on average: a time.Duration
+	times   serving.Times
 }
 
-const (
-	mostKey = 255 // bytes, as Stripe has it
-
-	// unlockTime is how long an answer waits until the lock is free, so that a client whose answer was not kept may ask again.
-	unlockTime = 100 * time.Millisecond
-)
+const mostKey = 255 // bytes, as Stripe has it
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +47,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong.write(w)
 		return
 	}
-	hold, err := h.take(r.Context(), h.lock(name))
+	hold, err := serving.Take(r.Context(), h.lock(name), h.o.Wait, engine.WithFailFast())
 	if err != nil && !errors.Is(err, engine.ErrHeld) {
 		h.refuse(w, r, err)
 		return
@@ -119,33 +114,19 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*http.Reques
 	return r, fingerprint(hash.Sum(nil)), nil
 }
 
-// take takes the lock, or waits for it.
-func (h *handler) take(ctx context.Context, lock *engine.Mutex) (*engine.Hold, error) {
-	if h.o.Wait == 0 {
-		return lock.TryLock(ctx)
-	}
-	return lock.Lock(ctx, engine.WithWait(h.o.Wait), engine.WithFailFast())
-}
-
 // serve serves the first request of a key.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold *engine.Hold, print fingerprint) {
-	began := time.Now()
-	defer func() {
-		h.note(time.Since(began))
-		// The engine goes on by itself where this fails; that a lock was lost, the handler knows from its context. net/http sends the
-		// end of the answer afterwards.
-		soon, stop := context.WithTimeout(context.WithoutCancel(r.Context()), unlockTime)
-		defer stop()
-		_ = hold.Unlock(soon)
-	}()
-	rec := &recorder{ResponseWriter: w, most: h.o.MaxBody}
-	ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
-	h.next.ServeHTTP(rec, r.WithContext(ctx))
-	rec.begin(http.StatusOK)
-	if err := h.keep(r, hold, rec, print); err != nil {
-		h.o.NotKept(r, fmt.Errorf("%w: %w", ErrNotKept, err))
-	}
-	_ = rec.pass() // the client has left, or the server says so
+	// net/http sends the end of the answer when the lock is given back.
+	h.times.Serve(r.Context(), hold, func() {
+		rec := &recorder{ResponseWriter: w, most: h.o.MaxBody}
+		ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
+		h.next.ServeHTTP(rec, r.WithContext(ctx))
+		rec.begin(http.StatusOK)
+		if err := h.keep(r, hold, rec, print); err != nil {
+			h.o.NotKept(r, fmt.Errorf("%w: %w", ErrNotKept, err))
+		}
+		_ = rec.pass() // the client has left, or the server says so
+	})
 }
 
 // keep stores an answer that is to be kept.
@@ -173,7 +154,7 @@ func (h *handler) keep(r *http.Request, hold *engine.Hold, rec *recorder, print 
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch (engine.Failure{Err: err}).Outcome() {
 	case "held", "wait_timeout":
-		(&problem{http.StatusConflict, "another request with this Idempotency-Key is served", h.free(err)}).write(w)
+		(&problem{http.StatusConflict, "another request with this Idempotency-Key is served", h.times.Free(err)}).write(w)
 	case "invalid":
 		(&problem{http.StatusInternalServerError, "the Idempotency-Key cannot be used", 0}).write(w)
 	case "unavailable", "refused":
@@ -185,24 +166,6 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		(&problem{http.StatusServiceUnavailable, "the answers to earlier requests are out of reach", time.Second}).write(w)
 	}
-}
-
-// note counts how long a request took, as an eighth of the average.
-func (h *handler) note(took time.Duration) {
-	average := time.Duration(h.took.Load())
-	if average == 0 {
-		average = took
-	}
-	h.took.Store(int64(average + (took-average)/8)) // of two at once, one may be forgotten
-}
-
-// free is when the lock may be free again: when a request takes its usual time, at the latest at the end of the lease.
-func (h *handler) free(err error) time.Duration {
-	usual := max(time.Duration(h.took.Load()), time.Second)
-	if held := new(engine.HeldError); errors.As(err, &held) && held.TTL > 0 {
-		return min(usual, held.TTL)
-	}
-	return usual
 }
 
 // problem is an answer to a request that is not served, as RFC 9457 has it.
