@@ -26,7 +26,9 @@ func (a *ask) deliver(l *loop, now gate.Time) {
 	case e.Machine.Waiting() >= int(a.most) && e.Queues(w):
 		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Overloaded})
 	case e.FailsWhileDown(now, w) && l.nodes.home(e.Slot).link.outOfReach():
-		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: l.nodes.home(e.Slot).link.cause})
+		link := &l.nodes.home(e.Slot).link
+		link.probeSoon(now)
+		l.cfg.Gate.Answer(w, gate.Outcome{Why: gate.Down, ServerMessage: link.cause})
 	default:
 		l.askMachine(now, e, w)
 	}

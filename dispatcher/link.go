@@ -33,6 +33,13 @@ type link struct {
 // outOfReach reports whether calls that need not wait for the link fail at once.
 func (l *link) outOfReach() bool { return l.state == linkDown || l.state == linkShaky && l.silent }
 
+// probeSoon has the next probe come within 160 ms, because somebody is turned away meanwhile.
+func (l *link) probeSoon(now gate.Time) {
+	if l.probeAt != gate.Never {
+		l.probeAt = min(l.probeAt, now+reconnect.Pause(reconnect.Flaps))
+	}
+}
+
 func (n *node) setLink(s linkState) {
 	n.link.state = s
 	n.nodes.updateHealth()

@@ -35,3 +35,25 @@ func TestFaultFailFastBesideASilentServer(t *testing.T) {
 		testkit.MustUnlock(w.T, held)
 	})
 }
+
+// While calls are turned away, the server is tried several times a second, so they are served soon after it is back.
+func TestFaultCallsAreServedSoonAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, l := w.Connect()
+		up := time.Now().Add(30 * time.Second)
+		l.Refuse(up)
+		l.Cut()
+		for {
+			h, err := e.Mutex("stock:7").TryLock(w.T.Context())
+			if err == nil {
+				testkit.MustUnlock(w.T, h)
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if took := time.Since(up); took < 0 || took > 200*time.Millisecond {
+			w.T.Errorf("served %v after the end of the outage, want 200ms at most", took)
+		}
+	})
+}
