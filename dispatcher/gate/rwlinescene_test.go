@@ -58,7 +58,8 @@ func TestRWGiftScenes(t *testing.T) {
 			answer given 0                   -> b ok: granted
 			c locks write                    -> acquire write in line 3 3s n 1003
 			answer joins 2s
-			given 2                          -> acquire write in line 3 3s n 1003`,
+			given 2                          -> release write from line 2 n 1002
+			answer not-mine                  -> acquire write in line 3 3s n 1003`,
 		"a lock that was given over an earlier link is asked for": writerPlaced + `
 			link-breaks
 			given 2                          -> acquire write in line 2 3s n 1002`,
