@@ -98,7 +98,7 @@ func TestANodeListensToWhatWasWantedBefore(t *testing.T) {
 // Each time that a channel is heard again whoever waits asks again, wherever the channel is heard.
 // invariant: one-command-per-name
 func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
-	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}}
+	cfg := &gate.Config{LeaseTime: 30 * time.Second, PollCap: time.Minute, Stats: &gate.Stats{}, Codes: noCodes{}}
 	l := newLoop(Config{Gate: cfg})
 	n := &node{}
 	l.nodes.all = []*node{n}
@@ -130,3 +130,9 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 		}
 	}
 }
+
+// noCodes are the codes of an engine that is given no lock.
+type noCodes struct{}
+
+func (noCodes) Code(uint64) int64   { return 2 }
+func (noCodes) Number(int64) uint64 { return 0 }

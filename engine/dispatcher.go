@@ -2,6 +2,7 @@ package engine
 
 import (
 	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
 
@@ -21,7 +22,7 @@ func (e *Engine) dispatcherConfig() dispatcher.Config {
 			WatchLoss: o.WatchLoss, ProbeTime: o.Lease / 3, Replicas: o.Replicas, ReplicaTime: e.replicaTime, Fsync: o.Fsync,
 		},
 		Gate: &gate.Config{
-			UUID: e.uuid, Salt: e.salt, Code: giftCodes(o), FairWaiterLease: o.FairWaiterLease,
+			UUID: e.uuid, Salt: e.salt, Codes: newGiftCodes(), Doubts: o.Replicas != 0 || o.Fsync > 0, FairWaiterLease: o.FairWaiterLease,
 			LeaseTime: o.Lease, HandoffTime: max(o.HandoffTime, 0), PollCap: o.PollCap, MaxHold: o.MaxHold, Stats: &new(counters).Stats,
 		},
 	}
@@ -33,20 +34,47 @@ type counters struct {
 	_ [64]byte
 }
 
-// giftCodes are the codes by which the dispatcher knows that a release has given it a lock. They are enciphered numbers under a key of the
-// engine's own, so that only a reader of lines and claims can know one. nil: no message gives anything, for what the engine is given
-// must be on replicas or on a disk first.
-func giftCodes(o *Options) func(n uint64) int64 {
-	if o.Replicas != 0 || o.Fsync > 0 {
-		return nil
+// giftCodes are numbers of 60 bits, enciphered under a key of the engine's own, so that only a reader of lines and claims can know one: a Feistel
+// network of 8 rounds, each an AES of one half.
+type giftCodes struct {
+	cipher cipher.Block
+	block  [aes.BlockSize]byte
+}
+
+const (
+	half   = 1<<30 - 1
+	rounds = 8
+)
+
+func newGiftCodes() *giftCodes {
+	c := &giftCodes{}
+	rand.Read(c.block[:])                   // never fails
+	c.cipher, _ = aes.NewCipher(c.block[:]) // nor does this with a key of that length
+	return c
+}
+
+// mix is the function of a round.
+func (c *giftCodes) mix(round, x uint64) uint64 {
+	clear(c.block[:])
+	binary.BigEndian.PutUint64(c.block[8:], round<<32|x)
+	c.cipher.Encrypt(c.block[:], c.block[:])
+	return binary.BigEndian.Uint64(c.block[:]) & half
+}
+
+// Code implements gate.Codes. It is no number of Redisson's.
+func (c *giftCodes) Code(n uint64) int64 {
+	left, right := n>>30&half, n&half
+	for round := range uint64(rounds) {
+		left, right = right, left^c.mix(round, right)
 	}
-	var key, block [aes.BlockSize]byte
-	rand.Read(key[:])                  // never fails
-	cipher, _ := aes.NewCipher(key[:]) // nor does this with a key of that length
-	return func(n uint64) int64 {
-		binary.BigEndian.PutUint64(block[8:], n)
-		clear(block[:8])
-		cipher.Encrypt(block[:], block[:])
-		return int64(binary.BigEndian.Uint64(block[:])>>2 | 1<<61) // positive, and no number of Redisson's
+	return int64(1<<61 | left<<30 | right)
+}
+
+// Number implements gate.Codes.
+func (c *giftCodes) Number(code int64) uint64 {
+	left, right := uint64(code)>>30&half, uint64(code)&half
+	for round := range uint64(rounds) {
+		left, right = right^c.mix(rounds-1-round, left), left
 	}
+	return left<<30 | right
 }

@@ -103,9 +103,9 @@ func TestAdoptScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a unlocks                        -> release 2
@@ -114,7 +114,7 @@ func TestAdoptScenes(t *testing.T) {
 			c locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> c: granted until 990ms
 			c unlocks                        -> release 3
-			answer 1                         -> c ok: granted; acquire in line 4 1s n 1
+			answer 1                         -> c ok: granted; acquire in line 4 1s n 1004
 			d locks
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> release 4
@@ -135,12 +135,12 @@ func TestAdoptScenes(t *testing.T) {
 		"a message about it is heeded, after many in vain": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			refuse 1 5s
-			message                          -> acquire in line 3 1s n 1
+			message                          -> acquire in line 3 1s n 1003
 			refuse 1 5s
 			in-vain 8 held 5s
-			message                          -> acquire in line 12 1s n 1
+			message                          -> acquire in line 12 1s n 1012
 			refuse 1 5s
 			message
 			refuse 1 5s
@@ -229,7 +229,7 @@ func TestAdoptScenes(t *testing.T) {
 		"before those who wait, who get it afterwards": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			b locks adopts java:1            -> adopt 3 java:1 1s
 			answer 1                         -> b: granted until 990ms
@@ -238,11 +238,11 @@ func TestAdoptScenes(t *testing.T) {
 		"a message meanwhile is heeded": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			b locks adopts java:1            -> adopt 3 java:1 1s
 			message
-			answer not-mine                  -> b: lost; acquire in line 4 1s n 1
+			answer not-mine                  -> b: lost; acquire in line 4 1s n 1004
 			answer 1                         -> a: granted until 990ms`,
 		"while it is being freed": `
 			a locks                          -> acquire 1 1s

@@ -27,7 +27,7 @@ func TestAnswerTimeScenes(t *testing.T) {
 		{"a mutex", MutexKind, `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			after 100ms
 			answer joins 150ms
 			alarm                            -> 151ms`},

@@ -60,7 +60,7 @@ func (l *Lock) sendAcquire(g *Lease, lease time.Duration, fx *Effects) {
 	l.cfg.Stats.Attempts.Inc()
 	op, code := l.ops(g.write).acquire, int64(0)
 	if g.inLine {
-		code = l.cfg.placeCode(g.ID)
+		code = l.cfg.Codes.Code(g.ID)
 		g.Ends, op = max(g.Ends, l.contest.rivals.place.ends), l.ops(g.write).acquireInLine
 	}
 	l.send(op, g.ID, lease, fx).Args = PlaceArgs{Code: code}.Args()

@@ -44,7 +44,7 @@ func (u *benchUser) End(Why) { u.over = true }
 
 func newBench(t *testing.T, kind Kind, lease time.Duration) *bench {
 	cfg := &Config{LeaseTime: lease, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
-		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
+		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}, Codes: plainCodes{}, Doubts: true}
 	b := &bench{t: t, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), rtt: time.Millisecond, answer: well, sent: make(map[Op][]Time)}
 	return b
 }

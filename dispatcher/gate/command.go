@@ -104,7 +104,7 @@ func (a Args) FairRelease() FairReleaseArgs { return FairReleaseArgs{Successor: 
 
 // PlaceArgs are those of the acquires that may get a place in line.
 type PlaceArgs struct {
-	Code int64 // what proves that a release gave the lock to the place, or noCode; 0: no place
+	Code int64 // what proves that a release gave the lock to the place; 0: no place
 }
 
 func (p PlaceArgs) Args() Args  { return Args{n: p.Code} }

@@ -15,8 +15,9 @@ type Config struct {
 	UUID        string        // the engine's: owner fields are "<UUID>:<number>"
 	Salt        string        // random, stands behind the owners of simple locks (AppendOwner)
 
-	Code     func(n uint64) int64 // the code of this number: a secret, at least 2; nil: no release gives this engine a lock. Owned by the loop.
-	LastCode uint64               // the newest number of a claim's code, which are above all owner numbers. Owned by the loop.
+	Codes    Codes  // of places and claims. Owned by the loop.
+	Doubts   bool   // no message gives this engine a lock
+	LastCode uint64 // the newest number of a claim's code. Owned by the loop.
 
 	FairWaiterLease time.Duration // how long the places of an engine that died stand in a fair queue
 
@@ -28,6 +29,14 @@ type Config struct {
 	Stats        *Stats
 }
 
+// Codes are the secrets by which an engine knows that a release has given it a lock.
+type Codes interface {
+	// Code is the code of a number below 2^60: at least 2.
+	Code(n uint64) int64
+	// Number is the number that has the code. Any other code has any number.
+	Number(code int64) uint64
+}
+
 // Answer settles a waiter and stops its timer. False: its caller has gone.
 func (c *Config) Answer(w *Waiter, out Outcome) bool {
 	w.Timer.Remove()
@@ -37,10 +46,13 @@ func (c *Config) Answer(w *Waiter, out Outcome) bool {
 	return w.By.Settle(out)
 }
 
+// claims is the lowest number of a claim's code, above all owner numbers.
+const claims = 1 << 59
+
 // claimCode draws the code of a claim, which has no other.
 func (c *Config) claimCode() int64 {
 	c.LastCode++
-	return c.Code(1<<63 | c.LastCode)
+	return c.Codes.Code(claims | c.LastCode)
 }
 
 // takeContest takes a contest from the pool, or makes one.

@@ -50,9 +50,7 @@ func newContest(t *testing.T, seed uint64, kind Kind, hold time.Duration) *rival
 func (c *rivalry) engine(uuid string, callers int) *process {
 	p := c.newProcess(uuid)
 	p.cfg.LeaseTime, p.cfg.RTT = 30*time.Second, roundTrip
-	if c.redis.simple {
-		p.cfg.Code = func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
-	}
+	p.cfg.Doubts = !c.redis.simple
 	c.wakes[p] = Never
 	for range callers {
 		c.after(c.upTo(time.Millisecond), func() { p.lock() })

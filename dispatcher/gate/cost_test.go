@@ -74,7 +74,7 @@ func (o *one) Wanted()      { o.c.told++ }
 
 func newPopulace(t *testing.T, kind Kind) *populace {
 	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: time.Minute, RTT: 200 * time.Microsecond,
-		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, nil), Stats: &Stats{}, Code: func(n uint64) int64 { return int64(n<<2>>2) + 2 }}
+		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, nil), Stats: &Stats{}, Codes: plainCodes{}}
 	return &populace{T: t, rng: rand.New(rand.NewPCG(uint64(kind), 1)), now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), beyond: make(map[string]uint32)}
 }
 

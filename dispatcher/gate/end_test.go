@@ -12,7 +12,7 @@ func TestEndAnswersForceUnlock(t *testing.T) {
 	for _, kind := range []Kind{MutexKind, FencedKind, SpinKind, SimpleKind, FairKind, RWKind} {
 		for _, other := range []bool{false, true} {
 			t.Run(fmt.Sprintf("kind %d, behind another %t", kind, other), func(t *testing.T) {
-				c := NewEntry("stock:7", kind, &Config{LeaseTime: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A"})
+				c := NewEntry("stock:7", kind, &Config{LeaseTime: time.Second, PollCap: 2 * time.Second, Stats: &Stats{}, UUID: "A", Codes: plainCodes{}, Doubts: true})
 				fx, ack := &Effects{}, &answers{}
 				if other {
 					c.Machine.(*Lock).Force(0, "java:0", 0, nil, fx)

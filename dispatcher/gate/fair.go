@@ -34,7 +34,7 @@ func (l *Lock) askInQueue(f *fairQueue, now Time, fx *Effects) {
 	f.noteUnsure(now, &l.lease.Tenure)
 	l.cfg.Stats.Attempts.Inc()
 	args := FairAskArgs{Place: place, First: first, Joining: n}
-	if l.cfg.Code != nil && place == scripts.InQueue && w.subscribed && !f.denied && w.acceptsGift() {
+	if !l.cfg.Doubts && place == scripts.InQueue && w.subscribed && !f.denied && w.acceptsGift() {
 		args.Code = l.cfg.claimCode()
 	}
 	l.send(FairAsk, w.place, w.takes(w.LeaseTime), fx).Args = args.Args()

@@ -18,9 +18,9 @@ func TestFailFastScenes(t *testing.T) {
 		"the only one: its place is given up": `
 			a locks fast                     -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer stands 5s
-			link-down                        -> a: doubtful; release from line 2 n 1`,
+			link-down                        -> a: doubtful; release from line 2 n 1002`,
 		"one whose question got no answer: what it may have taken is released": `
 			a locks fast                     -> acquire 1 1s
 			lost

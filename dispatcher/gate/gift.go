@@ -63,6 +63,8 @@ const (
 	// freshGift is how long ago a question may have left for a message to be believed: longer than the default of PollCap. Of an older one too
 	// little may be left.
 	freshGift = 3 * time.Second
+	// oldGiftPause is between two releases of owner ids that an old message, sent once more, may have named.
+	oldGiftPause = 40 * time.Millisecond
 )
 
 // place is this engine's in the line of a lock, or that in the queue of a fair one which has a claim: a release may give it the lock.
@@ -143,6 +145,19 @@ func (l *Lock) takeGift(now Time, news News, fx *Effects) bool {
 	acquire.LeaseTime = g.Deadline - now // what is left of it
 	l.admitOrDrop(now, g, &acquire)
 	return true
+}
+
+// returnOldGifts releases what a message says was given to an earlier place of ours: Redis knows it again after a restart or a failover, and else
+// nobody would have the lock until the gift is over.
+func (l *Lock) returnOldGifts(now Time, news *News) {
+	r := l.contest.rivals
+	for _, code := range news.codes[:news.kept] {
+		id := l.cfg.Codes.Number(-code)
+		if id-1 < l.cfg.LastID && id != r.place.id && l.leaseOf(id) == nil && r.orphans.of(id) < 0 {
+			r.orphans.add(orphan{id: id, op: l.ops(true).releaseFromLine, inLine: true, at: max(now, r.returned+oldGiftPause), ends: now + giftTime + 2*margin(giftTime)})
+			r.returned = now
+		}
+	}
 }
 
 // abandonPlace has our place removed if no waiter wants it any more.

@@ -27,7 +27,7 @@ func (l *Lock) acquired(now Time, g *Lease, c *Command, fx *Effects) {
 	case held && c.Result == Answered:
 		g.phase = free
 		l.trackOrphan(g, c.Sent)
-		l.contest.rivals.notePlace(now, c)
+		l.contest.rivals.notePlace(now, c, l.cfg)
 		l.refused(now, c, ttl, fx)
 		if !c.inLine() && l.contest.rivals.inbox.state == subscribed { // no release tells the waiters (joinsLine)
 			l.askAgain()

@@ -86,11 +86,7 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	l.contest.acks.settle(Outcome{Why: Lost})
 	l.forget(now, g)
 	l.settleGrowths(now)
-	sent := c.Sent
-	if g.inLine { // a replica that took over without the release that gave the lock has the place still, and would give it to nobody
-		g.Unsure, sent = max(g.Unsure, now), 0
-	}
-	l.trackOrphan(g, sent)
+	l.trackOrphan(g, c.Sent)
 }
 
 // forget records that nothing of a lease is in Redis any more.

@@ -27,29 +27,29 @@ func TestKeptScenes(t *testing.T) {
 		"a subscription that is confirmed while nobody waits ends no pause for others": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 4
 			answer 2                         -> a ok: granted
 			subscribed
 			a locks
-			after 2ms                        -> acquire in line 5 1s n 1`,
+			after 2ms                        -> acquire in line 5 1s n 1005`,
 		"the message of a name that was detached is a hint": `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			b locks
 			a detaches 5s                    -> detach 2 5s
-			answer 1                         -> a ok: granted; acquire in line 3 1s n 1
+			answer 1                         -> a ok: granted; acquire in line 3 1s n 1003
 			answer held 5s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			message`,
 		"an extension within what the tenure has": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
@@ -61,9 +61,9 @@ func TestKeptScenes(t *testing.T) {
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 2
 			answer 1                         -> a ok: granted
@@ -90,9 +90,9 @@ func TestTheMessageOfADowngradeIsAHint(t *testing.T) {
 	playScene(t, RWKind, `
 			a locks write owner 7            -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered
 			a unlocks                        -> downgrade 2 1s

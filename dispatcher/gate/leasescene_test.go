@@ -97,7 +97,7 @@ func TestLeaseScenes(t *testing.T) {
 		"a channel that is refused later is not asked for again": waitsForOthers + `
 			subscribed NOPERM
 			a goes                           -> a: is not there
-			b locks                          -> acquire in line 4 1s n 1
+			b locks                          -> acquire in line 4 1s n 1004
 			answer held 5s`,
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire 1 1s

@@ -30,17 +30,6 @@ import (
 // placeTime is how long a line lasts after its last question (STANDS in scripts/line.lua).
 const placeTime = time.Minute
 
-// noCode in place of a code: no message proves anything (WOKEN in scripts/line.lua).
-const noCode = 1
-
-// placeCode is the code of the place of an owner id. The message that proves a gift is -code.
-func (c *Config) placeCode(id uint64) int64 {
-	if c.Code == nil {
-		return noCode
-	}
-	return c.Code(id)
-}
-
 // unanswered records that an acquire got no answer. Its owner id may have come into line by it, so its code proves nothing any more.
 func (p *place) unanswered(asked *Command) {
 	if !asked.inLine() {
@@ -54,7 +43,7 @@ func (p *place) unanswered(asked *Command) {
 
 // notePlace records what an acquire that was refused says about our place in line. If it says that there is none, an earlier place may
 // stand as before.
-func (r *rivals) notePlace(now Time, asked *Command) {
+func (r *rivals) notePlace(now Time, asked *Command, cfg *Config) {
 	if !asked.inLine() {
 		return
 	}
@@ -72,7 +61,7 @@ func (r *rivals) notePlace(now Time, asked *Command) {
 		!fresh && place.New, // it was given the lock, or lost its place
 		!fresh && r.place.code == 0,
 		fresh && asked.LeaseTime < shortestGift, // a copy may leave the place once more when the gift is over
-		code == -noCode:
+		cfg.Doubts:
 		code = 0
 	}
 	r.placed(now, asked, code)
@@ -134,6 +123,7 @@ func (c *Config) pauseInLine(polls bool) time.Duration {
 func (l *Lock) notified(now Time, news News, fx *Effects) {
 	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.Kind == RWKind || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
+		l.returnOldGifts(now, &news)
 		if news.N == news.ones && now >= r.turns.ends {
 			r.turns.end(now, l.cfg.pauseInLine(l.traits().polls))
 			if !l.traits().polls {

@@ -175,7 +175,7 @@ func (l *Lock) returned(c *Command) (orphan bool) {
 func (l *Lock) releaseArgs(now Time, inLine bool, id uint64, owner string) Args {
 	a := ReleaseArgs{Owner: owner}
 	if inLine {
-		a.Code = l.cfg.placeCode(id)
+		a.Code = l.cfg.Codes.Code(id)
 	}
 	if l.Kind == SimpleKind {
 		a.Turn = l.contest.rivals.turns.length(now, id)

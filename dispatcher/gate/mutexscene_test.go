@@ -6,9 +6,9 @@ import "testing"
 const waitsForOthers = `
 			a locks                          -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 5s`
 
 // A waited beside other listeners, and has the lock.
@@ -16,11 +16,11 @@ const hasBesideOthers = `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			answer 1                         -> a: granted until 990ms`
 
 // A releases it. B waits.
@@ -57,13 +57,13 @@ func TestMutexScenes(t *testing.T) {
 			b locks                          -> acquire 2 1s
 			answer held 600ms                -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			c locks try                      -> c: taken for 600ms
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 600ms                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 4 1s n 1
+			subscribed                       -> acquire in line 4 1s n 1004
 			answer held 600ms
 			after 100ms
 			b times-out                      -> b: timed out, last taken for 500ms
-			d locks                          -> acquire in line 5 1s n 1
+			d locks                          -> acquire in line 5 1s n 1005
 			answer held 450ms
 			after 400ms
 			d waits-no-longer                -> d: gave up, last taken for 50ms
@@ -115,9 +115,9 @@ func TestMutexScenes(t *testing.T) {
 			again LOADING
 			after 160ms                      -> (149ms) acquire 6 1s
 			answer held 300ms                -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 7 1s n 1
+			subscribed                       -> acquire in line 7 1s n 1007
 			again LOADING
-			after 20ms                       -> (16ms) acquire in line 8 1s n 1
+			after 20ms                       -> (16ms) acquire in line 8 1s n 1008
 			a times-out                      -> a: timed out, last refused for now "LOADING"`,
 		"what a caller that gives up hears": `
 			a locks                          -> acquire 1 1s
@@ -165,30 +165,30 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> a: granted until 2.963s`,
 		"a subscription that is refused later": waitsForOthers + `
 			subscribed NOPERM
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			answer 1                         -> a: granted until 990ms
 			a unlocks                        -> release 4
 			answer 0                         -> a ok: granted
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
 		"messages in vain are heeded less often": waitsForOthers + `
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			answer held 5s
 			in-vain 7 held 5s
-			message                          -> acquire in line 12 1s n 1
+			message                          -> acquire in line 12 1s n 1012
 			answer held 5s
 			message
-			after 1ms                        -> acquire in line 13 1s n 1
+			after 1ms                        -> acquire in line 13 1s n 1013
 			answer held 5s
 			message
 			after 1ms
-			after 1ms                        -> acquire in line 14 1s n 1
+			after 1ms                        -> acquire in line 14 1s n 1014
 			message
 			answer held 5s
 			after 2ms
-			after 2ms                        -> acquire in line 15 1s n 1
+			after 2ms                        -> acquire in line 15 1s n 1015
 			answer held 4s
-			message                          -> acquire in line 16 1s n 1
+			message                          -> acquire in line 16 1s n 1016
 			answer held 4s`,
 		"messages while it is held": `
 			a locks                          -> acquire 1 1s
@@ -521,39 +521,39 @@ func TestMutexScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (18ms) acquire 6 1s`,
 		"our own message is a hint like any other": leftToOthers + `
-			answer 1                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 1                         -> a ok: granted; acquire in line 5 1s n 1005
 			message
-			answer held 1s                   -> acquire in line 6 1s n 1
+			answer held 1s                   -> acquire in line 6 1s n 1006
 			answer held 1s
-			message                          -> acquire in line 7 1s n 1
+			message                          -> acquire in line 7 1s n 1007
 			answer 1                         -> b: granted until 990ms
 			message                          -> renew 7 1s`,
 		"a release that nobody heard, and a message that was taken for ours": leftToOthers + `
 			message
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 0                         -> a ok: granted; acquire in line 5 1s n 1005
 			answer held 1s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n 1006
 			answer 1                         -> b: granted until 990ms
 			b drops                          -> release 6
 			answer not-mine
-			c locks                          -> acquire in line 7 1s n 1
+			c locks                          -> acquire in line 7 1s n 1007
 			answer held 1s
 			after 10ms
-			message                          -> acquire in line 8 1s n 1
+			message                          -> acquire in line 8 1s n 1008
 			answer 1                         -> c: granted until 1s
 			c unlocks                        -> release 8
 			lost
 			after 20ms                       -> (19ms) release 8
 			answer 1                         -> c ok: granted
 			message
-			d locks                          -> acquire in line 9 1s n 1
+			d locks                          -> acquire in line 9 1s n 1009
 			answer held 1s
 			after 1ms
-			message                          -> acquire in line 10 1s n 1`,
+			message                          -> acquire in line 10 1s n 1010`,
 		"a subscription ends a second after the last waiter": waitsForOthers + `
 			a goes                           -> a: is not there
 			after 900ms
-			b locks                          -> acquire in line 4 1s n 1
+			b locks                          -> acquire in line 4 1s n 1004
 			answer held 3s
 			after 200ms
 			b goes                           -> b: is not there
@@ -575,23 +575,23 @@ func TestMutexScenes(t *testing.T) {
 			idle                             -> false`,
 		"turns and pauses grow while nobody takes what is left to others": leftToOthers + `
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1
+			after 2ms                        -> acquire in line 5 1s n 1005
 			answer 1                         -> b: granted until 992ms
 			a locks
 			b unlocks                        -> release 5
-			answer 2                         -> b ok: granted; acquire in line 6 1s n 1
+			answer 2                         -> b ok: granted; acquire in line 6 1s n 1006
 			answer 1                         -> a: granted until 992ms
 			after 10ms
 			b locks
 			a unlocks                        -> release 6
 			answer 2                         -> a ok: granted
-			after 6ms                        -> acquire in line 7 1s n 1
+			after 6ms                        -> acquire in line 7 1s n 1007
 			answer 1                         -> b: granted until 1.008s
 			after 50ms
 			a locks
 			b unlocks                        -> release 7
 			answer 2                         -> b ok: granted
-			after 34ms                       -> acquire in line 8 1s n 1`,
+			after 34ms                       -> acquire in line 8 1s n 1008`,
 		"what time has ended ends before a caller comes": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -751,11 +751,11 @@ func TestMutexScenes(t *testing.T) {
 		"beside others who listen a turn is one grant for each third caller": `
 			a locks                          -> acquire 1 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 1s
-			message                          -> acquire in line 4 1s n 1
+			message                          -> acquire in line 4 1s n 1004
 			answer 1                         -> a: granted until 990ms
 			b locks
 			c locks
@@ -770,7 +770,7 @@ func TestMutexScenes(t *testing.T) {
 			answer 2
 			message
 			message
-			after 2ms                        -> acquire in line 5 1s n 1
+			after 2ms                        -> acquire in line 5 1s n 1005
 			answer 1                         -> b: granted until 1.002s
 			b unlocks                        -> c: granted until 1.002s, handed on; b ok: granted
 			after 1ms
@@ -780,7 +780,7 @@ func TestMutexScenes(t *testing.T) {
 		"a lease that never ends": `
 			a locks                          -> acquire 1 1s
 			answer -1                        -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1
+			subscribed                       -> acquire in line 2 1s n 1002
 			answer -1                        -> subscribe redisson_lock__channel:{stock}
 			a times-out                      -> a: timed out, last taken for who knows how long
 			b locks try                      -> acquire 3 1s
@@ -794,29 +794,29 @@ func TestMutexScenes(t *testing.T) {
 			message 1 9
 			b locks
 			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1`,
+			after 2ms                        -> acquire in line 5 1s n 1005`,
 		"no message shortens a pause, and after it a question is due": leftToOthers + `
 			message
 			answer 2                         -> a ok: granted
 			message 2
-			after 2ms                        -> acquire in line 5 1s n 1
+			after 2ms                        -> acquire in line 5 1s n 1005
 			answer held 1s
-			message                          -> acquire in line 6 1s n 1
+			message                          -> acquire in line 6 1s n 1006
 			answer 1                         -> b: granted until 992ms`,
 		"nobody at all heard of a release": leftToOthers + `
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1
+			answer 0                         -> a ok: granted; acquire in line 5 1s n 1005
 			answer 1                         -> b: granted until 990ms
 			c locks
 			subscribed NOPERM
 			b unlocks                        -> release 5
 			answer 1                         -> b ok: granted
-			after 2ms                        -> acquire in line 6 1s n 1`,
+			after 2ms                        -> acquire in line 6 1s n 1006`,
 		"a lease whose last millisecond runs": `
 			a locks                          -> acquire 1 1s
 			answer held 0s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			after 1ms                        -> acquire 2 1s
 			answer held 0s
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer 1                         -> a: granted until 991ms`,
 		"a machine is woken when something is due, and not earlier": `
 			a locks owner 7                  -> acquire 1 1s

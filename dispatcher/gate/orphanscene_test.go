@@ -17,9 +17,9 @@ func TestOrphanScenes(t *testing.T) {
 			idle                             -> true`,
 		"a release that nobody heard has no message that comes back": waitsForOthers + `
 			force java:1 0                   -> release 0 java:1
-			answer 0                         -> force ok: granted; acquire in line 4 1s n 1
+			answer 0                         -> force ok: granted; acquire in line 4 1s n 1004
 			answer held 5s
-			message                          -> acquire in line 5 1s n 1`,
+			message                          -> acquire in line 5 1s n 1005`,
 		"who forces is answered once, also when the engine has closed": `
 			force java:1 0                   -> release 0 java:1
 			end                              -> force ok: closed

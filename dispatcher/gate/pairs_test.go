@@ -22,7 +22,7 @@ type instantServer struct {
 
 func newInstantServer(kind Kind) *instantServer {
 	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 5 * time.Second, FairWaiterLease: 30 * time.Second, UUID: "u",
-		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}}
+		Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}, Codes: plainCodes{}, Doubts: true}
 	return &instantServer{now: time.Hour, cfg: cfg, machine: NewEntry("stock", kind, cfg).Machine}
 }
 

@@ -43,7 +43,7 @@ func (w *world) newProcess(uuid string) *process {
 		world: w, uuid: uuid, born: time.Hour,
 		cfg: &Config{
 			UUID: uuid, LeaseTime: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: fairWaiterLease,
-			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{},
+			Waits: wheel.NewSlots[*Waiter](1024, nil), Stats: &Stats{}, Codes: plainCodes{}, Doubts: true,
 		},
 		entries: make(map[string]*Entry), heard: make(map[string]*Entry), released: make(map[uint64]bool), given: make(map[string]uint64),
 	}

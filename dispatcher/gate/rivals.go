@@ -16,6 +16,8 @@ type rivals struct {
 	spins   uint8 // refusals in a row of waiters that poll
 	place   place
 	listens bool // this engine's place is to listen to the lock's channel
+
+	returned Time // when a message last told of an old gift
 }
 
 func newRivals() rivals {

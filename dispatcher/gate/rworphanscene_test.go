@@ -65,7 +65,7 @@ func TestRWLeaseScenes(t *testing.T) {
 			c locks watch 200ms
 			d locks lease 500ms
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 500ms n 1
+			subscribed                       -> acquire read 2 500ms n 1002
 			answer 1                         -> a: granted until 295ms; b: granted until 295ms; c: granted until 495ms; d: granted until 495ms`,
 		"a writer with a fixed lease is not let in under a watched tenure of the same lease": `
 			a locks write                    -> acquire write 1 1s

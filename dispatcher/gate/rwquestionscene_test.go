@@ -10,7 +10,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			b locks lease 500ms
 			c locks
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 500ms n 1
+			subscribed                       -> acquire read 2 500ms n 1002
 			answer 1                         -> a: granted until 295ms; b: granted until 495ms; confirm read 2 1s`,
 		"its release is repeated for as long as the longest lease may stand": `
 			a locks lease 300ms              -> acquire read 1 300ms
@@ -53,7 +53,7 @@ func TestRWQuestionScenes(t *testing.T) {
 			answer waiting 0 1
 			a unlocks                        -> release read 1
 			answer 0                         -> a ok: granted
-			after 2ms                        -> acquire read 2 1s n 1`,
+			after 2ms                        -> acquire read 2 1s n 1002`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost
@@ -70,9 +70,9 @@ func TestRWQuestionScenes(t *testing.T) {
 			again LOADING
 			after 20ms                       -> (17ms) acquire read 2 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s n 1
+			subscribed                       -> acquire read 3 1s n 1003
 			again LOADING
-			after 20ms                       -> (18ms) acquire read 4 1s n 1`,
+			after 20ms                       -> (18ms) acquire read 4 1s n 1004`,
 		"a confirmation begins pauses anew": readersOfTwoTurns + `
 			after 334ms                      -> (333ms) renew read 1 1s
 			answer fault 1
@@ -89,9 +89,9 @@ func TestRWQuestionScenes(t *testing.T) {
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			b locks write
 			c locks write

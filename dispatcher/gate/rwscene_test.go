@@ -270,27 +270,27 @@ func TestRWScenes(t *testing.T) {
 		"messages": `
 			a locks                          -> acquire read 1 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer joins-first 1s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer leads 1s
-			message                          -> acquire read 2 1s n 1
+			message                          -> acquire read 2 1s n 1002
 			answer leads 1s
-			redisson                         -> acquire read 2 1s n 1
+			redisson                         -> acquire read 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			message                          -> renew read 2 1s
 			answer 1
 			b locks write
 			a unlocks                        -> release read 2
-			answer 1                         -> a ok: granted; acquire write in line 3 1s n 1
+			answer 1                         -> a ok: granted; acquire write in line 3 1s n 1003
 			message
-			answer leads 1s                  -> acquire write in line 3 1s n 1
+			answer leads 1s                  -> acquire write in line 3 1s n 1003
 			answer 1                         -> b: granted until 990ms
 			c locks
 			b unlocks                        -> release write 3
 			message
 			answer 2                         -> b ok: granted
-			after 2ms                        -> acquire read 4 1s n 1
+			after 2ms                        -> acquire read 4 1s n 1004
 			answer 1                         -> c: granted until 992ms
 			c unlocks                        -> release read 4
 			answer 0                         -> c ok: granted
@@ -321,7 +321,7 @@ func TestRWScenes(t *testing.T) {
 			after 20ms                       -> (17ms) release read 1
 			answer not-mine                  -> acquire write 2 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 3 1s n 1
+			subscribed                       -> acquire write in line 3 1s n 1003
 			answer 1                         -> b: granted until 1.01s
 			after 3s                         -> (333ms) renew write 3 1s; (990ms) b ends: lost; (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u`,
 		"pauses grow, and what is answered begins anew": `
@@ -422,7 +422,7 @@ func TestRWScenes(t *testing.T) {
 		"a closed engine whose question is on its way": `
 			a locks                          -> acquire read 1 1s
 			answer held 1s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			close                            -> a: closed
 			answer 1                         -> release read 2
 			answer 0
@@ -493,9 +493,9 @@ func TestRWScenes(t *testing.T) {
 		"a try is told what was heard of others": `
 			a locks write                    -> acquire write 1 1s
 			answer held 700ms                -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer joins-first 600ms         -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer leads 600ms
 			after 100ms
 			b locks try write                -> b: taken for 500ms
@@ -769,28 +769,28 @@ func TestRWScenes(t *testing.T) {
 		"messages are heeded at once again after a grant": `
 			a locks                          -> acquire read 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer leads 5s
-			message                          -> acquire read 2 1s n 1
+			message                          -> acquire read 2 1s n 1002
 			answer leads 5s
 			in-vain 7 leads 5s
-			message                          -> acquire read 2 1s n 1
+			message                          -> acquire read 2 1s n 1002
 			answer leads 5s
 			message
 			message
 			message
 			message
-			after 1ms                        -> acquire read 2 1s n 1
+			after 1ms                        -> acquire read 2 1s n 1002
 			answer 1                         -> a: granted until 991ms
 			a unlocks                        -> release read 2
 			answer 1                         -> a ok: granted
-			b locks                          -> acquire read 3 1s n 1
+			b locks                          -> acquire read 3 1s n 1003
 			answer leads 5s
-			message                          -> acquire read 3 1s n 1
+			message                          -> acquire read 3 1s n 1003
 			message
-			answer leads 5s                  -> acquire read 3 1s n 1`,
+			answer leads 5s                  -> acquire read 3 1s n 1003`,
 		"a writer's Owner comes in with it": `
 			a locks write                    -> acquire write 1 1s
 			answer 1                         -> a: granted until 990ms

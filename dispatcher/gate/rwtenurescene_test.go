@@ -84,28 +84,27 @@ func TestRWTenureScenes(t *testing.T) {
 		"who waits for a tenure that ran out asks at once": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}
-			message                          -> acquire write in line 3 1s n 1
+			message                          -> acquire write in line 3 1s n 1003
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			a unlocks                        -> release write 3
 			lost
 			stall 1100ms
-			after 1ms                        -> (0s) a ok: doubtful; acquire write in line 4 500ms n 1`,
+			after 1ms                        -> (0s) a ok: doubtful; acquire write in line 4 500ms n 1004`,
 		"who waits for a tenure that is gone asks at once": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 1s n 1
+			subscribed                       -> acquire write in line 2 1s n 1002
 			answer leads 5s
-			message                          -> acquire write in line 2 1s n 1
+			message                          -> acquire write in line 2 1s n 1002
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			suspect                          -> renew write 2 1s
-			answer not-mine                  -> a ends: lost; release write from line 2 n 1
-			answer not-mine                  -> acquire write in line 3 500ms n 1`,
+			answer not-mine                  -> a ends: lost; acquire write in line 3 500ms n 1003`,
 		"a downgrade whose answer was lost, and that did not run": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			lost
@@ -135,14 +134,14 @@ func TestRWTenureScenes(t *testing.T) {
 		"a release that nobody heard has no message that comes back": `
 			a locks                          -> acquire read 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n 1
+			subscribed                       -> acquire read 2 1s n 1002
 			answer leads 5s
 			force java:1 0                   -> release read 0 java:1
-			answer 0                         -> force ok: granted; acquire read 2 1s n 1
+			answer 0                         -> force ok: granted; acquire read 2 1s n 1002
 			answer leads 5s
-			message                          -> acquire read 2 1s n 1`,
+			message                          -> acquire read 2 1s n 1002`,
 		"a link that comes up begins pauses anew, and questions": `
 			a locks                          -> acquire read 1 1s
 			again LOADING

@@ -158,7 +158,7 @@ func playScenes(t *testing.T, kind Kind, scenes map[string]string) {
 func playScene(t *testing.T, kind Kind, text string) {
 	t.Helper()
 	cfg := &Config{LeaseTime: time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 600 * time.Millisecond,
-		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}}
+		UUID: "u", Waits: wheel.NewSlots[*Waiter](64, func(wheel.Tick) {}), Stats: &Stats{}, Codes: plainCodes{}, Doubts: true}
 	s := &scene{t: t, began: time.Hour, now: time.Hour, cfg: cfg, entry: NewEntry("stock", kind, cfg), actors: make(map[string]*actor)}
 	var played []string
 	right := true
@@ -408,7 +408,7 @@ func (s *scene) event(words []string) {
 			s.lock(fmt.Sprint("caller", n), rest[1:])
 		}
 	case "codes": // can give locks, for leases are longer than what is given
-		s.cfg.LeaseTime, s.cfg.Code = 3*time.Second, func(n uint64) int64 { return 1000 + int64(n<<1>>1) }
+		s.cfg.LeaseTime, s.cfg.Doubts = 3*time.Second, false
 	case "given": // to this owner number, or by this claim of a fair lock, as a message says
 		code := 1000 + s.number(rest[0])
 		if s.entry.Kind != FairKind {

@@ -35,7 +35,7 @@ func asks(owner uint64) *reuser {
 }
 
 func settledGate() (*Entry, *Lock) {
-	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}}
+	cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, Stats: &Stats{}, Codes: plainCodes{}, Doubts: true}
 	cfg.Waits = wheel.NewSlots[*Waiter](64, func(wheel.Tick) {})
 	c := NewEntry("stock:7", MutexKind, cfg)
 	return c, c.Machine.(*Lock)

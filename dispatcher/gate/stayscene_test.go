@@ -105,11 +105,11 @@ func TestStayScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; acquire 2 1s
 			after 1ms
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			after 2s                         -> (1.687s) acquire in line 4 1s n 1
+			after 2s                         -> (1.687s) acquire in line 4 1s n 1004
 			answer held 3s
-			message                          -> acquire in line 5 1s n 1
+			message                          -> acquire in line 5 1s n 1005
 			answer 1                         -> b: granted until 2.992s
 			b unlocks                        -> release 5`,
 		"a waiter with a least time takes no handoff": `
@@ -217,7 +217,7 @@ func TestStayScenes(t *testing.T) {
 			c locks try                      -> c: taken
 			answer 0                         -> a ok: granted; acquire 2 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 3 1s n 1
+			subscribed                       -> acquire in line 3 1s n 1003
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
 			alarm                            -> 1.687s`,
 		"detached for less than its least time": leastTime + `

@@ -41,7 +41,7 @@ func TestWantedScenes(t *testing.T) {
 		"one who listens still, a second after the lock was released": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer 1                         -> b: granted until 9.9s
 			b listens                        -> count waiters 0
 			alarm                            -> 1s
@@ -50,7 +50,7 @@ func TestWantedScenes(t *testing.T) {
 		"one who listened, and only tries since": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer 1                         -> b: granted until 9.9s
 			b unlocks                        -> release 2
 			answer 0                         -> b ok: granted
@@ -61,9 +61,9 @@ func TestWantedScenes(t *testing.T) {
 		"a caller of ours that has waited meanwhile may be counted": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer 1                         -> b: granted until 9.9s
 			after 800ms
 			c locks
@@ -95,9 +95,9 @@ func TestWantedScenes(t *testing.T) {
 		"our own subscription does not count": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer 1                         -> b: granted until 9.9s
 			c locks
 			after 2s
@@ -105,9 +105,9 @@ func TestWantedScenes(t *testing.T) {
 		"nor does one that is asked for": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1
+			subscribed                       -> acquire in line 2 10s n 1002
 			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			message                          -> acquire in line 2 10s n 1
+			message                          -> acquire in line 2 10s n 1002
 			answer 1                         -> b: granted until 9.9s
 			c locks
 			after 2s
@@ -262,9 +262,9 @@ func TestWantedScenes(t *testing.T) {
 		"a writer that subscribed itself": `
 			a locks write lease 10s          -> acquire write 1 10s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 10s n 1
+			subscribed                       -> acquire write in line 2 10s n 1002
 			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 10s n 1
+			subscribed                       -> acquire write in line 2 10s n 1002
 			answer 1                         -> a: granted until 9.9s
 			after 900ms
 			a listens                        -> count waiters 0

@@ -86,10 +86,7 @@ func newEngine(s *state, number int) *engine {
 	}
 	e.cfg = &gate.Config{
 		LeaseTime: lease, HandoffTime: s.w.Handoff, PollCap: pollCap, UUID: e.uuid, FairWaiterLease: waiterLease, RTT: roundTrip,
-		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID,
-	}
-	if number < s.w.Given {
-		e.cfg.Code = func(n uint64) int64 { return codeOf(number, n) }
+		Waits: noWaits, Stats: &gate.Stats{}, LastID: firstID, Codes: codes(number), Doubts: number >= s.w.Given,
 	}
 	settings := wire.Settings{UUID: e.uuid, Publish: "PUBLISH", FairWaiterLease: waiterLease}
 	e.encoder, e.wide = wire.NewEncoder(settings), newWideWriter(settings)

@@ -189,16 +189,25 @@ const (
 	firstCode = 200_000 * codeStep
 	codeStep  = 1_000_000_000
 
-	claimNumbers = 1 << 63 // from here on the number of a code is a claim's (gate.Config.Code)
+	claimNumbers = 1 << 59 // from here on the number of a code is a claim's (gate.Config.Codes)
 )
 
-// codeOf is the code of a number of an engine.
-func codeOf(engine int, n uint64) int64 {
+// codes are those of an engine.
+type codes int
+
+func (engine codes) Code(n uint64) int64 {
 	k := (n - firstID) * 2
 	if n >= claimNumbers {
 		k = (n-claimNumbers)*2 + 1
 	}
 	return firstCode + (int64(k)*int64(maxEngines)+int64(engine))*codeStep
+}
+
+func (engine codes) Number(code int64) uint64 {
+	if of, n := ownerOfCode(uint64(code)); of == int(engine) {
+		return n
+	}
+	return 0
 }
 
 // ownerOfCode is the engine of a code, and its number.

@@ -167,7 +167,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/line.go", "			r.endPlace(now, asked.ID)\n", ""},
 	}},
 	{"a code of a claim that its next question has, too", []edit{
-		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Code(1<<63 | w.place&0xffff)"},
+		{"dispatcher/gate/fair.go", "args.Code = l.cfg.claimCode()", "args.Code = l.cfg.Codes.Code(claims | w.place&0xffff)"},
 	}},
 	{"a code of an owner id that came into line by an acquire without an answer", []edit{
 		{"dispatcher/gate/line.go", "	case fresh && (!place.New || r.place.doubted == asked.ID), // it came into line before, by an acquire without an answer\n", "	case fresh && false,\n"},
