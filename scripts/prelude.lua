@@ -24,6 +24,7 @@ end
 -- fault returns the code of an error that call returned. A reply that is no error was unexpected.
 local function fault(reply, key)
 	if type(reply) ~= 'table' or not reply.err then return FAULT - 8 end
+	-- A class is the position here. 8 to 10 are taken: another word gets a class by an if of its own below, and a row in codes.go.
 	local faults = { 'READONLY', 'OOM', 'MISCONF', 'NOREPLICAS', 'NOPERM', 'user executing the script', 'WRONGTYPE' }
 	for class, word in ipairs(faults) do
 		if string.find(reply.err, word, 1, true) then
