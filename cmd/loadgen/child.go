@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/notes"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )

@@ -43,7 +43,7 @@
 //
 // flags.go, kindflags.go and help.go read the flags, series.go is all runs with their verdict, session.go one run from the server's start
 // to what it left, which leftovers.go checks, and compare.go sets two results side by side. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
-// internal/load (the callers and their checks), internal/target (the Redis), internal/report and internal/page (the same, for a browser).
+// internal/load (the callers and their checks) at the top of the project, internal/target (the Redis), internal/report and internal/page (the same, for a browser).
 package main
 
 import (

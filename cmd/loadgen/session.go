@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 )

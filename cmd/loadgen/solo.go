@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/wheellock/wheellock/cmd/internal/notes"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 	"github.com/wheellock/wheellock/engine"
 )

@@ -65,7 +65,11 @@ func (r *Rig) cut(phase Phase, last bool) *Sample {
 	}
 	figures.Subtract(&s.Engine, &r.last.engine)
 	figures.Subtract(&s.Usage, &r.last.usage)
+	s.Usage.MaxRSS = now.usage.MaxRSS
 	r.tally.take(s, last)
+	if r.contest != nil && last && phase == Measured {
+		r.countWaits(&s.Times)
+	}
 	r.last = now
 	return s
 }

@@ -51,7 +51,7 @@ func (c *chain) toAsk() {
 }
 
 // toEnter is the answer: a grant, or an error after which the chain may rest.
-func (c *chain) toEnter(g grant, err error) {
+func (c *chain) toEnter(g Grant, err error) {
 	entered, rest := c.granted(g, err)
 	if !entered {
 		c.rest(rest)

@@ -10,7 +10,7 @@ type proof interface {
 	// leave is called before it is given back.
 	leave(c *caller, now Instant)
 	// inUse reports whether a waiter for a place has to wait.
-	inUse(p *place) bool
+	inUse(p place) bool
 }
 
 func proofOf(k Kind) proof {
@@ -29,17 +29,17 @@ type alone struct{}
 
 func (alone) enter(c *caller, now Instant) entry {
 	r := c.rig
-	cells := r.places[c.name].cells
-	e := cells[0].enter(c.mark, now, c.asked, r.process)
+	cells := r.places[c.name]
+	e := cells[0].enter(c.mark, now, c.asked)
 	for _, also := range cells[1:] {
-		o := also.enter(c.mark, now, c.asked, r.process)
+		o := also.enter(c.mark, now, c.asked)
 		e.add(&o)
 	}
 	switch r.plan.Kind {
 	case Fenced:
 		token, fenced := c.hold.(*engine.Hold).Token()
 		grows := fenced && cells[0].grows(token)
-		e.tokenBack = !grows && c.hold.Err() == nil // a hold without a lease may come after its successor
+		e.tokenBack = !grows && !ended(c.hold) // a hold without a lease may come after its successor
 	case Fair:
 		e.overtaken = cells[0].overtaken(c.asked)
 		e.disordered = e.overtaken > r.limits.overtaking
@@ -48,13 +48,13 @@ func (alone) enter(c *caller, now Instant) entry {
 }
 
 func (alone) leave(c *caller, now Instant) {
-	for _, cell := range c.rig.places[c.name].cells {
-		cell.leave(c.mark, now, c.rig.process, c.lost)
+	for _, cell := range c.rig.places[c.name] {
+		cell.leave(c.mark, now, c.id, c.lost)
 	}
 }
 
-func (alone) inUse(p *place) bool {
-	for _, cell := range p.cells {
+func (alone) inUse(p place) bool {
+	for _, cell := range p {
 		if cell.mark.Load() != 0 {
 			return true
 		}
@@ -66,16 +66,16 @@ func (alone) inUse(p *place) bool {
 type counting struct{}
 
 func (counting) enter(c *caller, now Instant) entry {
-	e := c.cell().join(c.weight(), c.rig.plan.room(), now, c.asked, c.rig.process)
+	e := c.cell().join(c.weight(), c.rig.plan.room(), now, c.asked)
 	if c.reads { // it may come in with others still inside: nothing is handed over
 		e.handover = 0
 	}
 	return e
 }
 
-func (counting) leave(c *caller, now Instant) { c.cell().part(c.weight(), now, c.rig.process) }
+func (counting) leave(c *caller, now Instant) { c.cell().part(c.weight(), now, c.id) }
 
-func (counting) inUse(p *place) bool { return p.cells[0].inside.Load() != 0 }
+func (counting) inUse(p place) bool { return p[0].inside.Load() != 0 }
 
 // writer weighs more than a million readers.
 const writer = 1 << 20
@@ -106,17 +106,17 @@ type passing struct{}
 func (passing) enter(c *caller, now Instant) entry {
 	got := c.hold.(pass)
 	if got.shut {
-		return got.cell.enter(c.mark, now, c.asked, c.rig.process)
+		return got.cell.enter(c.mark, now, c.asked)
 	}
 	e := entry{early: got.early()}
-	got.cell.passed(&e, now, c.asked, c.rig.process)
+	got.cell.passed(&e, now, c.asked)
 	return e
 }
 
 func (passing) leave(c *caller, now Instant) {
 	if got := c.hold.(pass); got.shut {
-		got.cell.leave(c.mark, now, c.rig.process, false)
+		got.cell.leave(c.mark, now, c.id, false)
 	}
 }
 
-func (passing) inUse(p *place) bool { return p.cells[0].mark.Load() != 0 }
+func (passing) inUse(p place) bool { return p[0].mark.Load() != 0 }

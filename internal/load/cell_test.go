@@ -19,7 +19,7 @@ func TestCellExclusion(t *testing.T) {
 		var c cell
 		for turn := range uint32(3) {
 			m := watchedMark(1, turn)
-			if e := c.enter(m, now, now, 0); e.violated || !e.countable {
+			if e := c.enter(m, now, now); e.violated || !e.countable {
 				t.Errorf("turn %d: entry %+v, want alone and no violation", turn, e)
 			}
 			c.leave(m, now, 0, false)
@@ -27,41 +27,41 @@ func TestCellExclusion(t *testing.T) {
 	})
 	t.Run("finds two watched holds at once", func(t *testing.T) {
 		var c cell
-		c.enter(a, now, now, 0)
-		if e := c.enter(b, now, now, 0); !e.violated || e.countable {
+		c.enter(a, now, now)
+		if e := c.enter(b, now, now); !e.violated || e.countable {
 			t.Errorf("second entry %+v, want a violation", e)
 		}
 	})
 	t.Run("finds each of three at once", func(t *testing.T) {
 		var c cell
-		c.enter(a, now, now, 0)
+		c.enter(a, now, now)
 		for i := range 2 {
-			if e := c.enter(watchedMark(3, uint32(i)), now, now, 0); !e.violated {
+			if e := c.enter(watchedMark(3, uint32(i)), now, now); !e.violated {
 				t.Errorf("entry %d: %+v, want a violation", i+2, e)
 			}
 		}
 	})
 	t.Run("finds one who enters while a lease runs", func(t *testing.T) {
 		var c cell
-		c.enter(leased(now+10*ms), now, now, 0)
-		if e := c.enter(leased(now+20*ms), now+9*ms, now, 0); !e.violated {
+		c.enter(leased(now+10*ms), now, now)
+		if e := c.enter(leased(now+20*ms), now+9*ms, now); !e.violated {
 			t.Errorf("second entry %+v, want a violation", e)
 		}
 	})
 	t.Run("lets one in whose predecessor's lease is over, but not as one who is alone", func(t *testing.T) {
 		var c cell
-		c.enter(leased(now+10*ms), now, now, 0)
-		if e := c.enter(leased(now+20*ms), now+11*ms, now, 0); e.violated || e.countable {
+		c.enter(leased(now+10*ms), now, now)
+		if e := c.enter(leased(now+20*ms), now+11*ms, now); e.violated || e.countable {
 			t.Errorf("second entry %+v, want no violation, and company", e)
 		}
 	})
 	t.Run("is not confused by one who overstays and leaves late", func(t *testing.T) {
 		var c cell
 		late, next := leased(now+10*ms), leased(now+30*ms)
-		c.enter(late, now, now, 0)
-		c.enter(next, now+11*ms, now, 0)
+		c.enter(late, now, now)
+		c.enter(next, now+11*ms, now)
 		c.leave(late, now+12*ms, 0, true)
-		if e := c.enter(leased(now+40*ms), now+13*ms, now, 0); !e.violated {
+		if e := c.enter(leased(now+40*ms), now+13*ms, now); !e.violated {
 			t.Errorf("entry %+v into the section of the one who came second, want a violation", e)
 		}
 	})
@@ -69,23 +69,20 @@ func TestCellExclusion(t *testing.T) {
 
 func TestCellHandover(t *testing.T) {
 	now := Now()
-	pass := func(asked Instant, to int, over bool) entry {
+	pass := func(asked Instant, over bool) entry {
 		var c cell
 		m := watchedMark(1, 1)
-		c.enter(m, now, now, 0)
-		c.leave(m, now+10*ms, 0, over)
-		return c.enter(watchedMark(2, 1), now+13*ms, asked, to)
+		c.enter(m, now, now)
+		c.leave(m, now+10*ms, 7, over)
+		return c.enter(watchedMark(2, 1), now+13*ms, asked)
 	}
-	if e := pass(now+5*ms, 0, false); e.handover != 3*time.Millisecond || e.across {
-		t.Errorf("to one who waited: %+v, want 3ms, not across", e)
+	if e := pass(now+5*ms, false); e.handover != 3*time.Millisecond || e.before != 8 {
+		t.Errorf("to one who waited: %+v, want 3ms, and from caller 7", e)
 	}
-	if e := pass(now+5*ms, 1, false); e.handover != 3*time.Millisecond || !e.across {
-		t.Errorf("to another process: %+v, want 3ms across", e)
-	}
-	if e := pass(now+11*ms, 0, false); e.handover != 0 {
+	if e := pass(now+11*ms, false); e.handover != 0 {
 		t.Errorf("to one who asked later: %+v, want no hand-over", e)
 	}
-	if e := pass(now+5*ms, 0, true); e.handover != 0 {
+	if e := pass(now+5*ms, true); e.handover != 0 {
 		t.Errorf("from one whose lease was over: %+v, want no hand-over", e)
 	}
 }
@@ -102,7 +99,7 @@ func TestCellUnderLoad(t *testing.T) {
 				for turn := range uint32(2000) {
 					lock()
 					m := watchedMark(id, turn)
-					if e := c.enter(m, Now(), Now(), 0); e.violated {
+					if e := c.enter(m, Now(), Now()); e.violated {
 						found.Store([2]int{id, int(turn)}, true)
 					}
 					c.leave(m, Now(), 0, false)
@@ -141,12 +138,12 @@ func TestSharedCells(t *testing.T) {
 	}
 	now := Now()
 	for _, name := range []int{0, 1, names - 1} {
-		views[0][name].enter(watchedMark(0, 1), now, now, 0)
-		if e := views[1][name].enter(watchedMark(1, 1), now, now, 1); !e.violated {
+		views[0][name].enter(watchedMark(0, 1), now, now)
+		if e := views[1][name].enter(watchedMark(1, 1), now, now); !e.violated {
 			t.Errorf("name %d: the other mapping saw %+v, want a violation", name, e)
 		}
 	}
-	if e := views[1][2].enter(watchedMark(1, 2), now, now, 1); e.violated {
+	if e := views[1][2].enter(watchedMark(1, 2), now, now); e.violated {
 		t.Errorf("a name that nobody holds: %+v", e)
 	}
 }

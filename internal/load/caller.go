@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"sync/atomic"
@@ -10,18 +9,16 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// place is one name, as this process sees it.
-type place struct {
-	resource resource
-	reader   resource // of a read-write lock; then resource is the writer
-	cells    []*cell  // of all names that are locked together, its own first
-}
+// place is the cells of all names that are locked together with one name, its own first.
+type place []*cell
 
 // caller locks and unlocks, one call after the other. Its steps below are the same whether it is a goroutine
 // (blocking.go) or a chain of callbacks (async.go); each step belongs to one goroutine at a time.
 type caller struct {
 	rig    *Rig
-	id     int // among the callers of all processes
+	client *client
+	fresh  *fresh // nil: it asks for the names of the run
+	id     int    // among the callers of all processes
 	shard  *shard
 	place  int // in the shard
 	random *rand.Rand
@@ -32,14 +29,17 @@ type caller struct {
 	name       int
 	reads      bool // of a read-write lock
 	resource   resource
-	hold       grant
+	hold       Grant
 	mark       mark
 	lost       bool
+	passed     bool // another caller had the name before
 	check      check
 
 	// Read by the drain.
 	waiting atomic.Int64 // Instant since when it waits for the lock; 0: it does not
 	at      atomic.Int32 // name it waits for
+
+	forgotten atomic.Bool // see alternate.go
 }
 
 // afterFailure is how long a caller rests after an error, which would likely come again at once.
@@ -57,10 +57,14 @@ func (c *caller) untilDue() time.Duration {
 // begin chooses what to ask for, and notes the time.
 func (c *caller) begin() {
 	r := c.rig
-	c.name = r.picker.pick(c.random)
-	c.reads = r.plan.Kind == RW && c.random.Float64() < r.plan.Readers
-	c.resource = r.resourceFor(c.id, c.name, c.reads)
 	c.turn++
+	c.reads = r.plan.Kind == RW && c.random.Float64() < r.plan.Readers
+	if r.contest == nil {
+		c.name = r.picker.pick(c.random)
+	} else {
+		c.name = c.id % r.plan.Names
+	}
+	c.resource = c.choose()
 	c.asked = Now()
 	if c.due == 0 {
 		c.due = c.asked
@@ -73,7 +77,7 @@ func (c *caller) begin() {
 }
 
 // granted enters the critical section, if there is a grant. Else rest is how long to wait before the next call.
-func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) {
+func (c *caller) granted(g Grant, err error) (entered bool, rest time.Duration) {
 	now := Now()
 	c.waiting.Store(0)
 	if err != nil {
@@ -81,9 +85,10 @@ func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) 
 	}
 	c.hold, c.lost = g, false
 	if c.mark = watchedMark(c.id, c.turn); c.rig.plan.Lease > 0 {
-		c.mark = leasedMark(g.Deadline())
+		c.mark = leasedMark(g.(*engine.Hold).Deadline())
 	}
 	e := c.rig.proof.enter(c, now)
+	c.passed = e.before > 0 && e.before != c.id+1
 	c.shard.entered(c, now.Sub(c.due), e)
 	// With a holder inside after the end of its lease, the counter in Redis would prove nothing.
 	every := c.rig.plan.Check
@@ -94,7 +99,7 @@ func (c *caller) granted(g grant, err error) (entered bool, rest time.Duration) 
 }
 
 // cell is that of the name.
-func (c *caller) cell() *cell { return c.rig.places[c.name].cells[0] }
+func (c *caller) cell() *cell { return c.rig.places[c.name][0] }
 
 // check is what Redis says of a section.
 type check struct {
@@ -111,7 +116,7 @@ func (c *caller) enterWitness() {
 	if err != nil {
 		cell.tainted.Store(true) // the counter may be too high from now on
 	}
-	c.check.fits, c.check.sure = fits, !cell.tainted.Load() && c.hold.Err() == nil
+	c.check.fits, c.check.sure = fits, !cell.tainted.Load() && !ended(c.hold)
 	c.check.took = Now().Sub(before)
 }
 
@@ -131,8 +136,10 @@ func (c *caller) refused(err error) (rest time.Duration) {
 	case errors.Is(err, engine.ErrWaitTimeout):
 		c.shard.count(timeout)
 		return 0
-	case errors.Is(err, context.Canceled) && c.rig.waits.Err() != nil, errors.Is(err, engine.ErrClosed):
+	case c.rig.waits.Err() != nil, errors.Is(err, engine.ErrClosed):
 		return 0 // given up by the drain, which counted it
+	case c.forgotten.Swap(false):
+		return 0 // counted as lost
 	}
 	c.fail(err)
 	return afterFailure
@@ -157,14 +164,14 @@ func plain(err error) string {
 }
 
 // mustLeave reports whether the section has to end: the hold has, or the run.
-func (c *caller) mustLeave() bool { return c.rig.isEnding() || c.hold.Err() != nil }
+func (c *caller) mustLeave() bool { return c.rig.isEnding() || ended(c.hold) }
 
 // leave ends the critical section; the unlock comes after it.
 func (c *caller) leave() {
 	if c.check.on {
 		c.leaveWitness()
 	}
-	c.lost = c.hold.Err() != nil
+	c.lost = ended(c.hold)
 	c.rig.proof.leave(c, Now())
 }
 

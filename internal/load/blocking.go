@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"runtime"
 	"time"
 )
 
@@ -9,9 +10,13 @@ import (
 // margin of a watched lease, 300 ms, that a holder has for leaving. Hold.Done would cost each hold a channel.
 const glance = 50 * time.Millisecond
 
+// letRun is every how many sections that last no time let others run in the middle, so that a second holder has time to be found.
+const letRun = 64
+
 // goroutine is a caller as a goroutine, which blocks.
 type goroutine struct {
 	*caller
+	alternating
 	woken chan struct{} // by the waker; never more than one is on its way
 	wake  func()
 }
@@ -26,7 +31,7 @@ func (g *goroutine) run() {
 	defer g.rig.running.Done()
 	for g.sleep(g.untilDue()) {
 		g.begin()
-		entered, rest := g.granted(g.resource.get(g.rig.waits, g.rig.terms))
+		entered, rest := g.granted(g.ask())
 		if !entered {
 			g.sleep(rest)
 			continue
@@ -34,6 +39,7 @@ func (g *goroutine) run() {
 		g.stay()
 		g.leave()
 		g.released(g.hold.Unlock(context.Background()))
+		g.yield()
 		g.sleep(g.rig.plan.Think)
 	}
 }
@@ -41,8 +47,12 @@ func (g *goroutine) run() {
 // stay is the critical section.
 func (g *goroutine) stay() {
 	if g.rig.plan.Hold == 0 {
+		if g.turn%letRun == 0 {
+			runtime.Gosched()
+		}
 		return
 	}
+	g.awaitAsk()
 	until := Now() + Instant(g.rig.plan.Hold)
 	for left := g.rig.plan.Hold; left > 0 && !g.mustLeave(); left = until.Sub(Now()) {
 		g.sleep(min(left, glance))

@@ -279,7 +279,7 @@ func TestRigGivesUpWhoWaitsForANameInUse(t *testing.T) {
 	plan.Names, plan.Workers = 1, 2
 	server.MustDo("HSET", plan.Prefix+"0", "somebody:1", "1")
 	cells := PrivateCells(1)
-	cells[0].enter(watchedMark(99, 1), Now(), Now(), 1) // a section of another process
+	cells[0].enter(watchedMark(99, 1), Now(), Now()) // a section of another process
 	r := open(t, server, Config{Plan: plan, Cells: cells})
 	r.limits = limits{patience: time.Millisecond, recent: time.Millisecond, stranded: 50 * time.Millisecond, comeBack: r.limits.comeBack}
 	all := run(r, func(m *Sample) bool { return m.Waiting == 2 })

@@ -29,10 +29,12 @@ func (p Phase) Before(o Phase) bool {
 type Counts struct {
 	Pairs       int64 `json:"pairs"`       // locked and unlocked
 	Reads       int64 `json:"reads"`       // of these, by readers of a read-write lock
+	Handovers   int64 `json:"handovers"`   // of these, after one of another caller
 	Timeouts    int64 `json:"timeouts"`    // calls that gave up after --wait
 	Failed      int64 `json:"failed"`      // calls that ended in any other error
 	Overstayed  int64 `json:"overstayed"`  // sections whose hold ended before they did
 	Late        int64 `json:"late"`        // open loop: calls begun over LateAfter after they were due
+	Lost        int64 `json:"lost"`        // waits that had to be begun again (alternate.go)
 	Sections    int64 `json:"sections"`    // checked in memory: all that were entered
 	Witnessed   int64 `json:"witnessed"`   // of these, also checked in Redis
 	Unwitnessed int64 `json:"unwitnessed"` // checks in Redis that gave no verdict
@@ -100,7 +102,7 @@ type Sample struct {
 	Counts  Counts           `json:"counts"`
 	Times   Times            `json:"times"`
 	Engine  Engine           `json:"engine"`
-	Usage   usage.Usage      `json:"usage"`
+	Usage   usage.Usage      `json:"usage"`            // MaxRSS is that since the process began
 	Errors  map[string]int64 `json:"errors,omitempty"` // failed calls by what their errors say
 
 	// At the end of the interval.
@@ -126,6 +128,7 @@ func (s *Sample) Add(o *Sample, along bool) {
 	figures.Add(&s.Counts, &o.Counts)
 	figures.Add(&s.Times, &o.Times)
 	figures.Add(&s.Engine, &o.Engine)
+	most := max(s.Usage.MaxRSS, o.Usage.MaxRSS)
 	figures.Add(&s.Usage, &o.Usage)
 	for text, n := range o.Errors {
 		if s.Errors == nil {
@@ -135,6 +138,7 @@ func (s *Sample) Add(o *Sample, along bool) {
 	}
 	s.Callers = append(s.Callers, o.Callers...)
 	if along {
+		s.Usage.MaxRSS = most
 		s.Last = s.Last || o.Last
 		s.Elapsed += o.Elapsed
 		s.Waiting, s.Backlog = o.Waiting, o.Backlog

@@ -129,8 +129,8 @@ func TestRigFindsWhatIsBroken(t *testing.T) {
 // unfair has every third caller ask long after he thinks that he has.
 func unfair(r *Rig, _ *redistest.Server) {
 	r.limits.overtaking = time.Millisecond
-	for i := range r.places {
-		r.places[i].resource = &tardy{resource: r.places[i].resource}
+	for i, made := range r.clients[0].resources {
+		r.clients[0].resources[i] = &tardy{resource: made}
 	}
 }
 
@@ -139,7 +139,7 @@ type tardy struct {
 	calls atomic.Int64
 }
 
-func (t *tardy) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+func (t *tardy) get(ctx context.Context, opts []engine.LockOption) (Grant, error) {
 	if t.calls.Add(1)%3 == 0 {
 		time.Sleep(20 * time.Millisecond) // sleeps: how late it comes
 	}
@@ -207,7 +207,7 @@ func TestCellRoom(t *testing.T) {
 	now := Now()
 	enter := func(c *cell, weights ...int64) (violated bool) {
 		for _, w := range weights {
-			violated = violated || c.join(w, writer, now, now, 0).violated
+			violated = violated || c.join(w, writer, now, now).violated
 		}
 		return violated
 	}

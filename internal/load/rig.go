@@ -24,6 +24,7 @@ type Config struct {
 	Redis   []engine.Options // of one server, or those of a quorum: how to connect, and how long to wait for answers; nothing else is used
 	Cells   Cells
 	Logger  *slog.Logger // hears of broken links; nil discards
+	Contest *Contest     // nil: there is none
 
 	// NameFor is for tests: it gives callers different locks for what they take for one name, and so makes
 	// an engine that does not exclude. Nil: every caller gets the lock of the name.
@@ -34,8 +35,9 @@ type Config struct {
 type Rig struct {
 	plan    Plan
 	process int
-	engines []*engine.Engine // one, or those of a quorum
-	witness *witness         // nil: no section is checked in Redis
+	contest *Contest
+	clients []*client // one, or one for each caller
+	witness *witness  // nil: no section is checked in Redis
 	places  []place
 	proof   proof
 	nameFor func(caller, name int) string
@@ -71,7 +73,7 @@ type cut struct {
 func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	p := cfg.Plan
 	r := &Rig{
-		plan: p, process: cfg.Process, nameFor: cfg.NameFor, picker: newPicker(p.Names, p.Zipf), proof: proofOf(p.Kind),
+		plan: p, process: cfg.Process, nameFor: cfg.NameFor, contest: cfg.Contest, picker: newPicker(p.Names, p.Zipf), proof: proofOf(p.Kind),
 		limits: usualLimits, interval: time.Second,
 		pace: pace{stretches: schedule(&p), process: float64(cfg.Process), processes: float64(p.Processes)},
 	}
@@ -99,14 +101,19 @@ func Open(ctx context.Context, cfg Config) (*Rig, error) {
 	r.tally = newTally(shards, n)
 	for i := range n {
 		id := i*p.Processes + cfg.Process // so the first n callers of a step are spread evenly over the processes
-		r.callers = append(r.callers, &caller{
-			rig: r, id: id, shard: &r.tally.shards[i%shards], place: i / shards, random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
-		})
+		c := &caller{
+			rig: r, client: r.clients[i%len(r.clients)], id: id, shard: &r.tally.shards[i%shards], place: i / shards,
+			random: rand.New(rand.NewPCG(p.Seed, uint64(id))),
+		}
+		if r.contest != nil && r.contest.Fresh {
+			c.fresh = &fresh{client: c.client, simple: p.Kind == Simple, prefix: p.Prefix, call: 1<<60 | uint64(id)<<40}
+		}
+		r.callers = append(r.callers, c)
 	}
 	return r, nil
 }
 
-// connect opens the engines. The witness has connections of its own: checks must not wait behind the commands that they check.
+// connect opens the clients. The witness has connections of its own: checks must not wait behind the commands that they check.
 func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 	defer func() {
 		if err != nil {
@@ -119,12 +126,26 @@ func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 			return fmt.Errorf("connecting for the checks: %w", err)
 		}
 	}
-	for _, to := range cfg.Redis {
-		e, err := patiently(ctx, func() (*engine.Engine, error) { return engine.Open(ctx, r.options(to, cfg.Logger)) })
-		if err != nil {
-			return err
+	clients := 1
+	if r.contest != nil && r.contest.Each {
+		clients = r.plan.share(r.process)
+	}
+	for range clients {
+		c := &client{}
+		r.clients = append(r.clients, c)
+		if r.contest != nil && r.contest.Open != nil {
+			if c.library, err = r.contest.Open(); err != nil {
+				return err
+			}
+			continue
 		}
-		r.engines = append(r.engines, e)
+		for _, to := range cfg.Redis {
+			e, err := patiently(ctx, func() (*engine.Engine, error) { return engine.Open(ctx, r.options(to, cfg.Logger)) })
+			if err != nil {
+				return err
+			}
+			c.engines = append(c.engines, e)
+		}
 	}
 	return nil
 }
@@ -149,9 +170,20 @@ func (r *Rig) options(to engine.Options, logger *slog.Logger) engine.Options {
 	return o
 }
 
+// engines are those of all clients.
+func (r *Rig) engines(yield func(*engine.Engine) bool) {
+	for _, c := range r.clients {
+		for _, e := range c.engines {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // counts are the counters of all engines together.
 func (r *Rig) counts() (sum Engine, waiting int64) {
-	for _, e := range r.engines {
+	for e := range r.engines {
 		stats := e.Stats()
 		counts := engineCounts(&stats)
 		figures.Add(&sum, &counts)
@@ -162,7 +194,7 @@ func (r *Rig) counts() (sum Engine, waiting int64) {
 
 // reachable reports whether all servers are.
 func (r *Rig) reachable() bool {
-	for _, e := range r.engines {
+	for e := range r.engines {
 		if !e.Stats().Up {
 			return false
 		}
@@ -203,8 +235,8 @@ func (r *Rig) Close() {
 
 func (r *Rig) disconnect() {
 	r.giveUp()
-	for _, e := range r.engines {
-		e.Close()
+	for _, c := range r.clients {
+		c.close()
 	}
 	if r.witness != nil {
 		r.witness.close()

@@ -47,7 +47,7 @@ func (s *shard) entered(c *caller, acquire time.Duration, e entry) {
 	}
 	switch {
 	case e.handover == 0:
-	case e.across:
+	case (e.before-1)%max(c.rig.plan.Processes, 1) != c.rig.process:
 		s.times.Across.Record(e.handover)
 	default:
 		s.times.Handover.Record(e.handover)
@@ -87,6 +87,17 @@ func (s *shard) pair(c *caller) {
 	if c.reads {
 		s.counts.Reads++
 	}
+	if c.passed {
+		s.counts.Handovers++
+	}
+}
+
+// lost records a wait that was begun again.
+func (s *shard) lost(waited time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Lost++
+	s.times.Across.Record(waited)
 }
 
 func (s *shard) count(what func(*Counts)) {

@@ -86,7 +86,7 @@ func (r *Rig) judge(start Instant, ending *Ending, surely bool) {
 		switch quiet, waits := r.quiet(c, start, now); {
 		case !waits:
 		case quiet >= limit && surely && r.reachable():
-			ending.Stranded = append(ending.Stranded, r.resourceFor(c.id, int(c.at.Load()), false).Name())
+			ending.Stranded = append(ending.Stranded, r.plan.name(int(c.at.Load())))
 		default:
 			ending.GivenUp++
 		}
@@ -99,12 +99,12 @@ func (r *Rig) quiet(c *caller, start, now Instant) (quiet time.Duration, waits b
 	if asked == 0 {
 		return 0, false
 	}
-	p := &r.places[c.at.Load()]
+	p := r.places[c.at.Load()]
 	if r.proof.inUse(p) {
 		return 0, true
 	}
 	last := max(start, asked)
-	for _, cell := range p.cells {
+	for _, cell := range p {
 		last = max(last, Instant(cell.released.Load()))
 	}
 	return now.Sub(last), true

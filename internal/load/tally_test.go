@@ -59,9 +59,9 @@ func TestTallyLosesNothing(t *testing.T) {
 func TestTallyCountsWhatItSaw(t *testing.T) {
 	tally := newTally(1, 1)
 	s := &tally.shards[0]
-	c := &caller{rig: &Rig{}}
+	c := &caller{rig: &Rig{plan: Plan{Processes: 2}}}
 	s.entered(c, 1, entry{violated: true})
-	s.entered(c, 1, entry{handover: 5, across: true})
+	s.entered(c, 1, entry{handover: 5, before: 2})
 	s.begun(LateAfter)
 	s.begun(LateAfter + 1)
 	s.checked(&check{sure: true, fits: true})

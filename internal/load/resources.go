@@ -9,32 +9,34 @@ import (
 	"github.com/wheellock/wheellock/engine"
 )
 
-// makePlaces makes what callers ask for, one place for each name.
+// makePlaces lays out the cells, and makes the clients what callers ask for.
 func (r *Rig) makePlaces(cells Cells) error {
 	r.places = make([]place, r.plan.Names)
 	for i := range r.places {
-		p := &r.places[i]
-		p.cells = []*cell{&cells[i]}
-		var err error
-		if p.resource, p.reader, err = r.makeResource(r.plan.name(i), i, p.cells[0]); err != nil {
-			return err
-		}
+		r.places[i] = place{&cells[i]}
 		if r.plan.Kind == Multi { // of names 0 and 1, 1 and 2, ..., the last and 0: each name is in two places
-			p.cells = append(p.cells, &cells[(i+1)%r.plan.Names])
+			r.places[i] = append(r.places[i], &cells[(i+1)%r.plan.Names])
+		}
+		for _, c := range r.clients {
+			made, reader, err := r.makeResource(c, r.plan.name(i), i)
+			if err != nil {
+				return err
+			}
+			c.resources, c.readers = append(c.resources, made), append(c.readers, reader)
 		}
 	}
 	return nil
 }
 
-// simpleMutex is the engine's (simple.go).
-var simpleMutex func(e *engine.Engine, name string) *engine.Mutex
-
 // limit is the engine's (limit.go).
 var limit func(e *engine.Engine, name string, n int) engine.Locker
 
-// makeResource makes the resource under a name, for place i. reader: besides, of a read-write lock.
-func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resource, err error) {
-	e := r.engines[0]
+// makeResource makes the resource of a client under a name, for place i. reader: besides, of a read-write lock.
+func (r *Rig) makeResource(c *client, name string, i int) (made, reader resource, err error) {
+	if c.library != nil {
+		return foreign{c.library, name}, nil, nil
+	}
+	e := c.engines[0]
 	switch r.plan.Kind {
 	case Fair:
 		return locker{e.FairMutex(name)}, nil, nil
@@ -43,7 +45,7 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 	case Spin:
 		return locker{e.SpinMutex(name)}, nil, nil
 	case Simple:
-		return locker{simpleMutex(e, name)}, nil, nil
+		return locker{e.SimpleMutex(name)}, nil, nil
 	case RW:
 		rw := e.RWMutex(name)
 		return locker{rw.Writer()}, locker{rw.Reader()}, nil
@@ -51,7 +53,7 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 		both, err := engine.Multi(e.Mutex(name), e.Mutex(r.plan.name((i+1)%r.plan.Names)))
 		return locker{both}, nil, err
 	case Quorum:
-		most, err := engine.Quorum(name, r.engines...)
+		most, err := engine.Quorum(name, c.engines...)
 		return locker{most}, nil, err
 	case Semaphore:
 		return semaphore{e.Semaphore(name)}, nil, nil
@@ -60,20 +62,22 @@ func (r *Rig) makeResource(name string, i int, cell *cell) (made, reader resourc
 	case Limit:
 		return locker{limit(e, name, r.plan.Permits)}, nil, nil
 	case Latch:
-		return latch{e.CountDownLatch(name), cell}, nil, nil
+		return latch{e.CountDownLatch(name), r.places[i][0]}, nil, nil
 	default:
 		return locker{e.Mutex(name)}, nil, nil
 	}
 }
 
-// resourceFor is what a caller asks for. A test that gives callers other names has it made for each call.
-func (r *Rig) resourceFor(caller, name int, reads bool) resource {
-	p := &r.places[name]
-	made, reader := p.resource, p.reader
-	if r.nameFor != nil {
-		made, reader, _ = r.makeResource(r.nameFor(caller, name), name, p.cells[0])
+// choose is what a caller asks for under its name. A test that gives callers other names has it made for each call.
+func (c *caller) choose() resource {
+	if c.fresh != nil {
+		return c.fresh.next()
 	}
-	if reads {
+	made, reader := c.client.resources[c.name], c.client.readers[c.name]
+	if r := c.rig; r.nameFor != nil {
+		made, reader, _ = r.makeResource(c.client, r.nameFor(c.id, c.name), c.name)
+	}
+	if c.reads {
 		return reader
 	}
 	return made
@@ -93,7 +97,7 @@ func (r *Rig) setPermits(ctx context.Context) error {
 	for k := range failed {
 		wg.Go(func() {
 			for i := k; i < r.plan.Names && failed[k] == nil; i += len(failed) {
-				_, failed[k] = r.engines[0].Semaphore(r.plan.name(i)).TrySetPermits(ctx, int64(r.plan.Permits))
+				_, failed[k] = r.clients[0].engines[0].Semaphore(r.plan.name(i)).TrySetPermits(ctx, int64(r.plan.Permits))
 			}
 		})
 	}

@@ -2,31 +2,33 @@ package load
 
 import (
 	"context"
-	"time"
 
 	"github.com/wheellock/wheellock/engine"
 )
 
 // resource is one synchroniser of some kind, as callers use it.
 type resource interface {
-	Name() string
 	// get waits for a grant.
-	get(ctx context.Context, opts []engine.LockOption) (grant, error)
+	get(ctx context.Context, opts []engine.LockOption) (Grant, error)
 	// getAsync tells ch of it.
 	getAsync(ctx context.Context, opts []engine.LockOption, ch *chain)
 }
 
-// grant is what a caller has got, and must give back.
-type grant interface {
+// Grant is what a caller has got, and must give back.
+type Grant interface {
 	Unlock(ctx context.Context) error
-	Err() error          // not nil: it has ended by itself
-	Deadline() time.Time // when it ends at the latest, if it has a fixed lease
+}
+
+// ended reports whether a grant has ended by itself. Of what is no hold nobody knows.
+func ended(g Grant) bool {
+	h, held := g.(*engine.Hold)
+	return held && h.Err() != nil
 }
 
 // locker is a lock.
 type locker struct{ engine.Locker }
 
-func (l locker) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+func (l locker) get(ctx context.Context, opts []engine.LockOption) (Grant, error) {
 	return held(l.Lock(ctx, opts...))
 }
 
@@ -35,7 +37,7 @@ func (l locker) getAsync(ctx context.Context, opts []engine.LockOption, ch *chai
 }
 
 // held is a hold, or nothing at all.
-func held(h *engine.Hold, err error) (grant, error) {
+func held(h *engine.Hold, err error) (Grant, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func held(h *engine.Hold, err error) (grant, error) {
 // permits is one permit of a semaphore with holders of permits.
 type permits struct{ *engine.PermitSemaphore }
 
-func (p permits) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+func (p permits) get(ctx context.Context, opts []engine.LockOption) (Grant, error) {
 	return held(p.Acquire(ctx, 1, opts...))
 }
 
@@ -56,7 +58,7 @@ func (p permits) getAsync(ctx context.Context, opts []engine.LockOption, ch *cha
 // semaphore is one permit of a semaphore, both before it is taken and after: it has no holders.
 type semaphore struct{ *engine.Semaphore }
 
-func (s semaphore) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+func (s semaphore) get(ctx context.Context, opts []engine.LockOption) (Grant, error) {
 	return s, s.Acquire(ctx, 1, opts...)
 }
 
@@ -65,10 +67,6 @@ func (s semaphore) getAsync(ctx context.Context, opts []engine.LockOption, ch *c
 }
 
 func (s semaphore) Unlock(ctx context.Context) error { return s.Release(ctx, 1) }
-
-func (s semaphore) Err() error { return nil }
-
-func (s semaphore) Deadline() time.Time { return time.Time{} }
 
 // giveBack gives back what a chain has got.
 func (c *chain) giveBack() {

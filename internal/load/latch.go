@@ -15,7 +15,7 @@ type latch struct {
 }
 
 // get shuts the latch, or waits until it is open.
-func (l latch) get(ctx context.Context, opts []engine.LockOption) (grant, error) {
+func (l latch) get(ctx context.Context, opts []engine.LockOption) (Grant, error) {
 	g, err := l.shut()
 	if err != nil || g.shut {
 		return g, err
@@ -67,7 +67,3 @@ func (p pass) Unlock(ctx context.Context) error {
 	p.cell.opened.Store(p.number) // before anybody can pass
 	return p.CountDown(ctx)
 }
-
-func (p pass) Err() error { return nil }
-
-func (p pass) Deadline() time.Time { return time.Time{} }
