@@ -1,6 +1,19 @@
-package main
+// Package crew runs a load in several processes: children of this one, which are the same program in another role. Parent and child exchange
+// lines of JSON over the child's standard input (order) and output (answer):
+//
+//  1. The parent starts all children and sends each its Share: the plan, its number, and where the locks are.
+//  2. A child connects, maps the shared cells (file descriptor 3) and answers ready, or the error that keeps it from beginning.
+//  3. When all are ready the parent sends go to all. From here a child needs no order: the plan says how long each phase lasts.
+//  4. A child sends a sample every second, and notes such as a lost connection. Its last sample has an Ending.
+//  5. The child exits, and the parent reaps it. A child that ends without an Ending has died, which is a problem of the run.
+//
+// To end early the parent sends stop. The end of the input means the same with hurry: so children give their locks back also when
+// the parent was killed.
+package crew
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,20 +27,29 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
-// crew is the callers of a run of several processes: children of this one. Parent and child exchange lines of JSON over the child's
-// standard input (order) and output (answer):
-//
-//  1. The parent starts all children and sends each its share: the plan, its number, and where Redis is.
-//  2. A child connects, maps the shared cells (file descriptor 3) and answers ready, or the error that keeps it from beginning.
-//  3. When all are ready the parent sends go to all. From here a child needs no order: the plan says how long each phase lasts.
-//  4. A child sends a sample every second, and notes such as a lost connection. Its last sample has an Ending.
-//  5. The child exits, and the parent reaps it. A child that ends without an Ending has died, which is a problem of the run.
-//
-// To end early the parent sends stop. The end of the input means the same with hurry: so children give their locks back also when
-// the parent was killed.
-type crew struct {
+// Job is what a crew is to do.
+type Job struct {
+	Plan     *load.Plan
+	Programs []string // that the processes run, in turn
+	Role     string   // the only argument of each, which has it call Work
+	Where    any      // the locks are, in a form that JSON has
+}
+
+// Event is news of a process.
+type Event struct {
+	Process int
+	Sample  *load.Sample // or
+	Note    string       // something to tell, or
+	Died    string       // it ended too early, or
+	Gone    bool         // it ended
+}
+
+// Crew is the callers of a run in several processes.
+type Crew struct {
+	Shared bool // the processes share the cells of the names
+
 	members []*member
-	news    chan event
+	news    chan Event
 	length  time.Duration // of warm-up and measured time
 	limit   time.Duration // how much longer it may take to end
 	late    *time.Timer   // kills a process that takes longer
@@ -40,33 +62,32 @@ type member struct {
 	ready   chan error // one value: it can begin, or why it cannot
 }
 
-// openCrew starts all children before it waits for the first: they connect at the same time. If one cannot begin, none does.
-func openCrew(s *session) (callers, error) {
-	p := s.plan
+// Hire starts all children before it waits for the first: they connect at the same time. If one cannot begin, or ctx ends, none does.
+func Hire(ctx context.Context, j *Job) (*Crew, error) {
+	p := j.Plan
 	shared, err := load.SharedFile(p.Names)
 	switch {
 	case err == nil:
 		defer shared.Close() // the children have it
-		s.facts.SharedMemory = true
 	case !errors.Is(err, errors.ErrUnsupported):
 		return nil, err
 	}
-	c := &crew{news: make(chan event, 16*p.Processes), limit: p.LeaseTime() + 30*time.Second, length: p.Warmup + p.Duration}
-	err = c.hire(s, shared)
+	c := &Crew{Shared: err == nil, news: make(chan Event, 16*p.Processes), limit: p.LeaseTime() + 30*time.Second, length: p.Warmup + p.Duration}
+	err = c.hire(j, shared)
 	for _, m := range c.members {
 		if err == nil {
-			err = m.await(s)
+			err = m.await(ctx)
 		}
 	}
 	if err != nil {
-		c.dismiss()
+		c.Dismiss()
 		return nil, err
 	}
 	return c, nil
 }
 
 // hire starts the children.
-func (c *crew) hire(s *session, shared *os.File) error {
+func (c *Crew) hire(j *Job, shared *os.File) error {
 	var readers sync.WaitGroup // news is closed when the last child was reaped, also when not all could be started
 	defer func() {
 		go func() {
@@ -74,15 +95,13 @@ func (c *crew) hire(s *session, shared *os.File) error {
 			close(c.news)
 		}()
 	}()
-	p := s.plan
-	for i := range p.Processes {
+	where, err := json.Marshal(j.Where)
+	for i := range j.Plan.Processes {
 		m := &member{process: i, ready: make(chan error, 1)}
-		share := &shareOrder{Plan: *p, Process: i, Addresses: s.target.Addresses(), Shared: shared != nil}
-		program := s.self
-		if len(s.programs) > 0 {
-			program = s.programs[i%len(s.programs)]
+		if err == nil {
+			err = m.start(j, where, shared)
 		}
-		if err := m.start(program, share, shared); err != nil {
+		if err != nil {
 			return fmt.Errorf("starting process %d: %w", i+1, err)
 		}
 		c.members = append(c.members, m)
@@ -92,8 +111,8 @@ func (c *crew) hire(s *session, shared *os.File) error {
 }
 
 // start runs the program as a child. ExtraFiles[0] is its file descriptor 3: the three before are the standard ones.
-func (m *member) start(self string, share *shareOrder, shared *os.File) (err error) {
-	cmd := exec.Command(self, childRole)
+func (m *member) start(j *Job, where json.RawMessage, shared *os.File) (err error) {
+	cmd := exec.Command(j.Programs[m.process%len(j.Programs)], j.Role)
 	if shared != nil {
 		cmd.ExtraFiles = []*os.File{shared}
 	}
@@ -101,26 +120,26 @@ func (m *member) start(self string, share *shareOrder, shared *os.File) (err err
 	if m.Link, err = child.Talk(cmd); err != nil {
 		return err
 	}
-	m.Say(order{Share: share}) // a child that has ended needs none
+	m.Say(order{Share: &Share{*j.Plan, m.process, where, shared != nil}}) // a child that has ended needs none
 	return nil
 }
 
 // await returns when the child is connected and waits for the order to go, or with the reason why it will not.
-func (m *member) await(s *session) error {
+func (m *member) await(ctx context.Context) error {
 	select {
 	case err := <-m.ready:
 		if err != nil {
 			err = fmt.Errorf("process %d: %w", m.process+1, err)
 		}
 		return err
-	case <-s.end.Done():
+	case <-ctx.Done():
 		return errors.New("interrupted before the load began")
 	}
 }
 
 // read passes on what the child says until it has ended. A child that has sent its last sample has done all, however it ends;
 // any other has died, and that is reported to what awaits it, or counts on its samples. The last event is always that it is gone.
-func (m *member) read(news chan<- event) {
+func (m *member) read(news chan<- Event) {
 	complete, failure := false, ""
 	for {
 		var a answer
@@ -137,10 +156,10 @@ func (m *member) read(news chan<- event) {
 		case a.Error != "":
 			failure = a.Error
 		case a.Note != "":
-			news <- event{process: m.process, note: a.Note}
+			news <- Event{Process: m.process, Note: a.Note}
 		case a.Sample != nil:
 			complete = complete || a.Sample.Ending != nil
-			news <- event{process: m.process, sample: a.Sample}
+			news <- Event{Process: m.process, Sample: a.Sample}
 		}
 	}
 	err := m.Wait()
@@ -150,9 +169,9 @@ func (m *member) read(news chan<- event) {
 		case m.ready <- errors.New(died):
 		default:
 		}
-		news <- event{process: m.process, died: died}
+		news <- Event{Process: m.process, Died: died}
 	}
-	news <- event{process: m.process, gone: true}
+	news <- Event{Process: m.process, Gone: true}
 }
 
 // causeOf says why a child ended too early.
@@ -170,18 +189,20 @@ func (m *member) causeOf(err error, failure string) string {
 	return cause
 }
 
-func (c *crew) begin() error {
+// Begin sets the callers going.
+func (c *Crew) Begin() {
 	for _, m := range c.members {
 		m.Say(order{Go: true})
 	}
 	c.late = time.AfterFunc(c.length+c.limit, c.kill)
-	return nil
 }
 
-func (c *crew) events() <-chan event { return c.news }
+// Events tells what the callers do, in the order of each process; it is closed after the last of all.
+func (c *Crew) Events() <-chan Event { return c.news }
 
-// stop has all processes stop. One that has not ended a good while later is killed, and so reported as dead.
-func (c *crew) stop(hurry bool) {
+// Stop ends the load early; with hurry, without waiting for the last calls. A process that has not ended a good while later is killed, and so
+// reported as dead.
+func (c *Crew) Stop(hurry bool) {
 	for _, m := range c.members {
 		m.Say(order{Stop: true, Hurry: hurry})
 	}
@@ -194,15 +215,15 @@ func (c *crew) stop(hurry bool) {
 	c.late = time.AfterFunc(c.limit, c.kill)
 }
 
-func (c *crew) kill() {
+func (c *Crew) kill() {
 	for _, m := range c.members {
 		m.Kill()
 	}
 }
 
-// dismiss ends a crew that will not begin.
-func (c *crew) dismiss() {
-	c.stop(true)
+// Dismiss ends a crew whose news nobody waits for.
+func (c *Crew) Dismiss() {
+	c.Stop(true)
 	for range c.news {
 	}
 	c.late.Stop()
