@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -16,7 +17,7 @@ var (
 		settings: "no library: release, the message to a subscribed connection, acquire, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over takes that asks again",
 		commands: []string{"subscribe"},
-		open:     func(work) Contestant { return &rawSequence{} },
+		open:     openRaw(func(r *rawConnections) load.Library { return &rawSequence{*r} }),
 		takes:    func(w work) bool { return w.Load == handover },
 	}
 	rawClaimEntry = entry{
@@ -24,7 +25,7 @@ var (
 		settings: "no library: a release that gives the lock to the claim of the other, and the message, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over by wheellock can take",
 		commands: []string{"subscribe"},
-		open:     func(work) Contestant { return &rawClaim{} },
+		open:     openRaw(func(r *rawConnections) load.Library { return &rawClaim{rawConnections: *r} }),
 		takes:    func(w work) bool { return w.Load == handover },
 	}
 )
@@ -32,27 +33,26 @@ var (
 // rawSequence is the least that a hand-over between two processes can be if the waiter asks again. It serves one caller.
 type rawSequence struct{ rawConnections }
 
-// Pair listens before it first asks, so no message can be missed. One left from before costs an ask in vain.
-func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) error {
+// Lock listens before it first asks, so no message can be missed. One left from before costs an ask in vain.
+func (r *rawSequence) Lock(ctx context.Context, name string) (load.Grant, error) {
 	defer context.AfterFunc(ctx, r.Close)()
 	if err := r.listen(scripts.LockChannel(name)); err != nil {
-		return err
+		return nil, err
 	}
 	owner := strconv.Itoa(os.Getpid())
 	for {
 		answer := r.commands.Do(r.scripts.acquireCall(owner, name)...)
 		if err := answer.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if taken(answer) {
 			break
 		}
 		if err := r.messages.Read().Err(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	inside()
-	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
+	return rawHold{&r.rawConnections, owner, name}, nil
 }
 
 // rawClaim is the least that a hand-over between two processes can be if the release gives the lock to the waiter. It serves one
@@ -62,32 +62,31 @@ type rawClaim struct {
 	asked int
 }
 
-// Pair listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
-func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
+// Lock listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
+func (r *rawClaim) Lock(ctx context.Context, name string) (load.Grant, error) {
 	defer context.AfterFunc(ctx, r.Close)()
 	if err := r.listen(scripts.Inbox(scripts.LockChannel(name), strconv.Itoa(os.Getpid()))); err != nil {
-		return err
+		return nil, err
 	}
 	r.asked++
 	owner, code := fmt.Sprintf("%d:%d", os.Getpid(), r.asked), fmt.Sprintf("1%07d%010d", os.Getpid(), r.asked)
 	for {
 		answer := r.commands.Do(r.scripts.acquireInLineCall(owner, code, name)...)
 		if err := answer.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if taken(answer) {
 			break
 		}
 		given, err := r.given(code)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if given {
 			break
 		}
 	}
-	inside()
-	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
+	return rawHold{&r.rawConnections, owner, name}, nil
 }
 
 // given waits for a message, and reports whether it says that the lock was given to us. If not, the lock is free.
@@ -114,15 +113,20 @@ type rawConnections struct {
 	listens  bool
 }
 
-func (r *rawConnections) Open(url string) (err error) {
-	if r.commands, err = dial(url); err != nil {
-		return err
+// openRaw opens what is made of two connections.
+func openRaw(of func(*rawConnections) load.Library) func(string) (load.Library, error) {
+	return func(url string) (load.Library, error) {
+		r := &rawConnections{}
+		var err error
+		if r.commands, err = dial(url); err != nil {
+			return nil, err
+		}
+		if r.messages, err = dial(url); err != nil {
+			return nil, err
+		}
+		r.scripts, err = loadOurScripts(r.commands)
+		return of(r), err
 	}
-	if r.messages, err = dial(url); err != nil {
-		return err
-	}
-	r.scripts, err = loadOurScripts(r.commands)
-	return err
 }
 
 // listen subscribes to a channel, once: there is one name.
@@ -134,14 +138,19 @@ func (r *rawConnections) listen(channel string) error {
 	return r.messages.Do("SUBSCRIBE", channel).Err()
 }
 
-// Close also wakes a Pair that waits for a message.
+// Close also wakes a Lock that waits for a message.
 func (r *rawConnections) Close() {
 	r.commands.Close()
 	r.messages.Close()
 }
 
-// released reads the answer to a release.
-func released(answer resp.Reply) error {
+type rawHold struct {
+	*rawConnections
+	owner, name string
+}
+
+func (h rawHold) Unlock(context.Context) error {
+	answer := h.commands.Do(h.scripts.releaseCall(h.owner, h.name)...)
 	if answer.Err() == nil && !freed(answer) {
 		return fmt.Errorf("release answered %v", answer)
 	}

@@ -7,10 +7,8 @@
 //   - server.go starts a redis-server of its own, or several, and latency.go puts it at a distance; run.go takes the works
 //     one by one and, in every round, lets all contestants have a turn: A B C, A B C. What the machine does in the meantime
 //     hits all of them.
-//   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
-//     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
-//   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
-//     the waiting times; shared.go catches two holders of one name, also across processes.
+//   - turn.go is one turn. It starts the contestant in processes of its own (this program again) and reads Redis' own counters at both
+//     ends of the measured time. The load, and what catches two holders of one name, also across processes, is internal/load.
 //   - fleet.go is the works of many processes that want one name, with their tables.
 //   - outage.go, instead of works: what becomes of the requests of a handler (site.go) when Redis is gone; outagereport.go reports it.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go.
@@ -33,6 +31,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/load/crew"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // options are the flags, checked.
@@ -59,8 +60,8 @@ func (o options) others() int {
 }
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == childFlag {
-		os.Exit(childMain(os.Stdin, os.Stdout))
+	if len(os.Args) == 2 {
+		roles(os.Args[1])
 	}
 	opts, err := parseFlags(os.Args[1:])
 	if err == flag.ErrHelp {
@@ -80,6 +81,29 @@ func main() {
 	if err := do(ctx, opts); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
+	}
+}
+
+// The only argument of the processes that this program starts for itself.
+const (
+	crewRole = "-share-a-turn" // see join
+	siteRole = "-serve-a-site" // see serveSite
+)
+
+// roles is such a process from its begin to its end, if that is what was started.
+func roles(role string) {
+	parent := os.Stdout
+	switch role {
+	case crewRole:
+		os.Stdout = os.Stderr // what libraries print is not for the parent
+		os.Exit(crew.Work(os.Stdin, parent, 1, join))
+	case siteRole:
+		os.Stdout = os.Stderr
+		if err := serveSite(child.Parent(os.Stdin, parent)); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 }
 
@@ -225,8 +249,8 @@ func explain(flags *flag.FlagSet) {
   peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"
                                              servers side by side; ratios are against the first
 
-A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
-built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
+A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (some 24 bytes),
+the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
 The hand-over is measured by one clock for both processes, from just before the unlock in one to the grant in the other.
 A turn in which two callers held one name at once is void, and peers then exits with 1.
 Ctrl-C ends early and still reports what was measured, but of outages.

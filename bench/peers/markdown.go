@@ -90,7 +90,7 @@ func (r *report) writeRow(out *figures.Page, w work, s Summary, first bool) {
 		out.Table("## "+w.heading(), figures.Right, titles...)
 	}
 	who := on(s.Contestant, s.Server)
-	if w.Fleet && w.Kind != "" {
+	if (w.Fleet || w.Limits) && w.Kind != "" {
 		who += ", " + w.Kind
 	}
 	out.Row(who, cells...)

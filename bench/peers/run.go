@@ -20,8 +20,8 @@ func runAll(ctx context.Context, opts options, servers []*server) ([]Result, err
 					continue
 				}
 				for _, s := range servers {
-					turn := session{opts: opts, server: s, work: w, entry: e}
-					measured, err := turn.run(ctx)
+					t := turn{opts: opts, server: s, work: w, entry: e}
+					measured, err := t.run(ctx)
 					if ctx.Err() != nil {
 						fmt.Fprintf(os.Stderr, "\nstopped after %d of %d turns\n", len(results), turns)
 						return results, nil
