@@ -126,7 +126,7 @@ func (s *turn) order(name string, process int, length time.Duration) string {
 		return fmt.Sprintf("handover %s %s %d %s %d %g", kind, name, process, drivenMemory, settle(s.opts.away).Milliseconds(), length.Seconds())
 	}
 	mode, inside := "distinct", ""
-	if s.work.Hot > 0 && s.work.Hot < s.work.Callers {
+	if !s.work.apart() {
 		mode = "hot"
 	}
 	if s.work.Inside > 0 {

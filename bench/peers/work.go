@@ -93,6 +93,9 @@ func limits() (works []work) {
 	return works
 }
 
+// apart says whether no two callers of a work want the same name.
+func (w work) apart() bool { return w.Hot == 0 || w.Hot == w.callers() }
+
 // callers is how many callers a work has.
 func (w work) callers() int { return w.Processes * w.Callers }
 

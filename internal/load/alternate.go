@@ -8,13 +8,9 @@ import (
 // Two callers alternate, each in a process: the holder keeps the name until the other asks for it, and for Plan.Hold after that, in which the
 // other goes to sleep. Then it unlocks, and leaves the name alone until the other has it. So the time of a hand-over is from Unlock in
 // one process to the grant in the other: both read the clock of one machine. bench/redisson does the same in Handover.java.
-const (
-	// look is how often a process looks at the shared memory for what the other one does.
-	look = 50 * time.Microsecond
-	// forgottenAfter is when a name that is free is lost to a caller that waits for it: no library sleeps a quarter of that between two
-	// tries. The caller is then made to ask again, so that one lost message does not end the run.
-	forgottenAfter = time.Second
-)
+
+// look is how often a process looks at the shared memory for what the other one does.
+const look = 50 * time.Microsecond
 
 // alternating is what a goroutine knows of its turns.
 type alternating struct {
@@ -57,15 +53,16 @@ func (g *goroutine) yield() {
 	}
 }
 
-// rescue ends the wait of a caller that sleeps while the name has long been free. The hand-over is lost: it counts with the time it took.
+// rescue ends the wait of a caller that sleeps while the name has long been free, and has it ask again. The hand-over is lost: it counts with the
+// time it took.
 func (g *goroutine) rescue(asking <-chan struct{}, end func()) {
-	for tick := time.Tick(forgottenAfter / 20); ; {
+	for tick := time.Tick(g.rig.limits.forgotten / 20); ; {
 		select {
 		case <-asking:
 			return
 		case <-tick:
 		}
-		if quiet, waits := g.rig.quiet(g.caller, 0, Now()); waits && quiet > forgottenAfter && !g.rig.isEnding() {
+		if quiet, waits := g.rig.quiet(g.caller, 0, Now()); waits && quiet > g.rig.limits.forgotten && !g.rig.isEnding() {
 			g.forgotten.Store(true)
 			g.shard.lost(quiet)
 			end()

@@ -16,10 +16,12 @@ type limits struct {
 	// gets its place in Redis a moment after it asked, and loses it for a while when its process stands still for longer
 	// than engine.Options.FairWaiterLease, 5s.
 	overtaking time.Duration
+	// A name that is free for so long is lost to a caller of those that alternate: no library sleeps a quarter of that between two tries.
+	forgotten time.Duration
 }
 
 var usualLimits = limits{
-	patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second, overtaking: 10 * time.Second,
+	patience: 2 * time.Second, recent: time.Second, stranded: 5 * time.Second, comeBack: 5 * time.Second, overtaking: 10 * time.Second, forgotten: time.Second,
 }
 
 // lookEvery is how often the drain looks for waiters.

@@ -110,6 +110,7 @@ func TestRigFindsWhatIsBroken(t *testing.T) {
 		{"more permits than there are", Semaphore, more, violations},
 		{"more permits than there are, counted in Redis", Semaphore, more, seen},
 		{"more permits with holders than there are", Permits, more, violations},
+		{"limits that let more in", Limit, apart, violations},
 		{"a fair lock that serves whom it likes", Fair, unfair, func(c *Counts) int64 { return c.Disordered }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,7 +27,8 @@ func TestTurns(t *testing.T) {
 	}
 	defer far.Close()
 	for _, id := range []string{"distinct-64", "distinct-async", "hot-2p", "handover", "handover-fenced", "handover-fair",
-		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2", "fleet-quorum-2"} {
+		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2", "fleet-quorum-2",
+		"limits-mutex-512", "limits-limit-512", "limits-permit-64"} {
 		w, _ := workNamed(id)
 		opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
 		server := near
@@ -39,8 +40,8 @@ func TestTurns(t *testing.T) {
 				continue
 			}
 			t.Run(id+"/"+e.name, func(t *testing.T) {
-				checkTurn(t, session{opts: opts, server: server, work: w, entry: e},
-					func(turn *session) (measurement, error) { return turn.run(t.Context()) })
+				checkTurn(t, turn{opts: opts, server: server, work: w, entry: e},
+					func(one *turn) (measurement, error) { return one.run(t.Context()) })
 			})
 		}
 	}
@@ -48,7 +49,7 @@ func TestTurns(t *testing.T) {
 
 // checkTurn measures a turn, and a longer one if a busy machine finished too little: a pair, one for each of a fleet, or so many hand-overs that their
 // median is not the one that the end of the turn cut short; or if it was too short for the clock of a JVM, which tells its processor time in 10 ms.
-func checkTurn(t *testing.T, turn session, measure func(*session) (measurement, error)) {
+func checkTurn(t *testing.T, turn turn, measure func(*turn) (measurement, error)) {
 	t.Helper()
 	var r Result
 	least := 1.0
