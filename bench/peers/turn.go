@@ -54,7 +54,7 @@ func (t *turn) plan() *load.Plan {
 	case w.Load == handover:
 		p.Hold = settle(t.opts.away)
 	}
-	if kind, special := kinds[w.Kind]; special {
+	if kind, special := kinds[w.Kind]; special && t.entry.open == nil {
 		p.Kind = kind
 	}
 	if w.Limits {
