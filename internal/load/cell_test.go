@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"sync"
 	"testing"
 	"time"
 )
@@ -84,38 +83,6 @@ func TestCellHandover(t *testing.T) {
 	}
 	if e := pass(now+5*ms, true); e.handover != 0 {
 		t.Errorf("from one whose lease was over: %+v, want no hand-over", e)
-	}
-}
-
-// Under a real mutex nobody is inside with another; without one somebody is found.
-func TestCellUnderLoad(t *testing.T) {
-	var c cell
-	var mu sync.Mutex
-	contend := func(lock, unlock func()) (violations int) {
-		var wg sync.WaitGroup
-		var found sync.Map
-		for id := range 4 {
-			wg.Go(func() {
-				for turn := range uint32(2000) {
-					lock()
-					m := watchedMark(id, turn)
-					if e := c.enter(m, Now(), Now()); e.violated {
-						found.Store([2]int{id, int(turn)}, true)
-					}
-					c.leave(m, Now(), 0, false)
-					unlock()
-				}
-			})
-		}
-		wg.Wait()
-		found.Range(func(any, any) bool { violations++; return true })
-		return violations
-	}
-	if n := contend(mu.Lock, mu.Unlock); n != 0 {
-		t.Errorf("%d violations under a mutex, want none", n)
-	}
-	if c.inside.Load() != 0 || c.mark.Load() != 0 {
-		t.Errorf("left behind: inside %d, mark %d", c.inside.Load(), c.mark.Load())
 	}
 }
 

@@ -61,32 +61,6 @@ func TestRigKinds(t *testing.T) {
 	}
 }
 
-// Two processes are one to the proofs, when they share memory.
-func TestRigKindsAcrossProcesses(t *testing.T) {
-	server, others := redistest.Start(t), startOthers(t)
-	for _, k := range Kinds {
-		t.Run(string(k), func(t *testing.T) {
-			plan := planOf(k)
-			plan.Processes = 2
-			cells, found := PrivateCells(plan.Names), make(chan samples, 2)
-			for process := range 2 {
-				r := open(t, server, Config{Plan: plan, Process: process, Cells: cells}, others[k]...)
-				go func() { found <- run(r, func(m *Sample) bool { return m.Counts.Pairs > 20 }) }()
-			}
-			for range 2 {
-				all := <-found
-				if sum := all.of(""); sum.Counts.Broken() != 0 || sum.Counts.Failed != 0 {
-					t.Errorf("counts %+v, errors %v", sum.Counts, sum.Errors)
-				}
-				if e := all.ending(t); len(e.Stranded) != 0 || e.Stuck != 0 {
-					t.Errorf("ending %+v", e)
-				}
-			}
-			server.MustDo("FLUSHALL")
-		})
-	}
-}
-
 // Each proof finds what it is there for: here locks that promise something else, or an outsider who breaks them.
 func TestRigFindsWhatIsBroken(t *testing.T) {
 	apart := func(r *Rig, s *redistest.Server) { // each caller has the name for itself

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/usage"
@@ -154,7 +155,8 @@ func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 // so it is not gone: on a busy machine it may take longer than a connection waits.
 func patiently[T any](ctx context.Context, open func() (T, error)) (opened T, err error) {
 	for {
-		if opened, err = open(); !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+		opened, err = open()
+		if silent := errors.Is(err, os.ErrDeadlineExceeded) || rediserr.IsSilent(err); !silent || ctx.Err() != nil {
 			return opened, err
 		}
 	}

@@ -2,7 +2,6 @@ package load
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -66,23 +65,5 @@ func TestWakerStopWakesEverybody(t *testing.T) {
 	b.at(Now()+Instant(time.Hour), func() { woken <- "latecomer" })
 	if n := len(woken); n != 4 {
 		t.Error("one who wants to sleep after stop is not woken at once")
-	}
-}
-
-func TestWakerHeap(t *testing.T) {
-	var b waker
-	random := rand.New(rand.NewPCG(3, 4))
-	var got, want []Instant
-	for range 1000 {
-		at := Instant(random.IntN(300))
-		want = append(want, at)
-		b.push(sleeper{at, func() { got = append(got, at) }})
-	}
-	for len(b.heap) > 0 {
-		b.pop()()
-	}
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Error("the heap gives its sleepers out of order")
 	}
 }
