@@ -15,7 +15,7 @@ type Contest struct {
 	Alternate bool // two callers give one name to and fro (alternate.go)
 
 	// Open opens a client of another library; nil: callers use engines.
-	Open func() (Library, error) `json:"-"`
+	Open func() (Library, error)
 }
 
 // Library is a lock library other than the engine's. Any goroutine may use it.
