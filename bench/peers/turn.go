@@ -22,6 +22,7 @@ type turn struct {
 	server *server
 	work   work
 	entry  entry
+	round  int // from 1
 }
 
 // measurement is what a turn measured, before it is put in relation to the number of pairs.
