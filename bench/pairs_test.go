@@ -1,13 +1,12 @@
 // Package bench measures the engine's hot paths with testing.B, on a redis-server of its own.
 //
-// bench/peers, a module of its own, does the same work with rival libraries beside it.
+// bench/peers, a module of its own, does such work with rival libraries beside it, and cmd/loadgen with every kind of lock.
 package bench
 
 import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,51 +63,3 @@ func BenchmarkDistinct(b *testing.B) {
 }
 
 func distinct(_, turn int) string { return fmt.Sprintf("bench:%018d", turn) }
-
-func BenchmarkHot(b *testing.B) {
-	server := redistest.Start(b)
-	for _, callers := range []int{64, 1024} {
-		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			pairs(b, open(b, server, 0), callers, func(caller, turn int) string { return "bench:000000000000000hot" })
-		})
-	}
-}
-
-// BenchmarkAsync is the work of BenchmarkDistinct with so many pairs in flight, without goroutines of callers.
-func BenchmarkAsync(b *testing.B) {
-	const inFlight = 4096
-	e := open(b, redistest.Start(b), 0)
-	b.ReportAllocs()
-	b.ResetTimer()
-	var turns atomic.Int64
-	var running sync.WaitGroup
-	running.Add(inFlight)
-	var next func()
-	unlocked := func(_ struct{}, err error) {
-		if err != nil {
-			b.Error(err)
-		}
-		next()
-	}
-	locked := func(h *engine.Hold, err error) {
-		if err != nil {
-			b.Error(err)
-			running.Done()
-			return
-		}
-		h.UnlockAsync().Then(unlocked)
-	}
-	next = func() {
-		turn := turns.Add(1)
-		if turn > int64(b.N) {
-			running.Done()
-			return
-		}
-		e.Mutex(fmt.Sprintf("bench:%018d", turn)).LockAsync(context.Background(), engine.WithWait(30*time.Second)).Then(locked)
-	}
-	for range inFlight {
-		next()
-	}
-	running.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
-}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/scripts"
 )
@@ -16,7 +17,7 @@ var (
 		settings: "no library: release, the message to a subscribed connection, acquire, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over takes that asks again",
 		commands: []string{"subscribe"},
-		open:     func(work) Contestant { return &rawSequence{} },
+		open:     func(url string) (load.Library, error) { return openRaw(url, false) },
 		takes:    func(w work) bool { return w.Load == handover },
 	}
 	rawClaimEntry = entry{
@@ -24,74 +25,68 @@ var (
 		settings: "no library: a release that gives the lock to the claim of the other, and the message, over bare TCP connections",
 		lacks:    "everything but the messages: it is the least that a hand-over by wheellock can take",
 		commands: []string{"subscribe"},
-		open:     func(work) Contestant { return &rawClaim{} },
+		open:     func(url string) (load.Library, error) { return openRaw(url, true) },
 		takes:    func(w work) bool { return w.Load == handover },
 	}
 )
 
-// rawSequence is the least that a hand-over between two processes can be if the waiter asks again. It serves one caller.
-type rawSequence struct{ rawConnections }
+// raw is the least that a hand-over between two processes can be, over two bare TCP connections: if the release gives the lock to the claim of the
+// waiter, or if the waiter asks again. It serves one caller.
+type raw struct {
+	claims   bool
+	commands *resp.Conn
+	messages *resp.Conn
+	scripts  ourScripts
+	listens  bool
+	asked    int
+}
 
-// Pair listens before it first asks, so no message can be missed. One left from before costs an ask in vain.
-func (r *rawSequence) Pair(ctx context.Context, name string, inside func()) error {
-	defer context.AfterFunc(ctx, r.Close)()
-	if err := r.listen(scripts.LockChannel(name)); err != nil {
-		return err
+func openRaw(url string, claims bool) (*raw, error) {
+	r := &raw{claims: claims}
+	var err error
+	if r.commands, err = dial(url); err != nil {
+		return nil, err
 	}
-	owner := strconv.Itoa(os.Getpid())
-	for {
-		answer := r.commands.Do(r.scripts.acquireCall(owner, name)...)
+	if r.messages, err = dial(url); err != nil {
+		return nil, err
+	}
+	r.scripts, err = loadOurScripts(r.commands)
+	return r, err
+}
+
+// Lock listens before it first asks, so no message can be missed. One left from before costs an ask in vain. Each claim is of another owner with
+// another code.
+func (r *raw) Lock(ctx context.Context, name string) (load.Grant, error) {
+	defer context.AfterFunc(ctx, r.Close)()
+	channel, owner, code := scripts.LockChannel(name), strconv.Itoa(os.Getpid()), ""
+	ask := r.scripts.acquireCall(owner, name)
+	if r.claims {
+		r.asked++
+		channel, code = scripts.Inbox(channel, owner), fmt.Sprintf("1%07d%010d", os.Getpid(), r.asked)
+		owner = fmt.Sprintf("%s:%d", owner, r.asked)
+		ask = r.scripts.acquireInLineCall(owner, code, name)
+	}
+	if err := r.listen(channel); err != nil {
+		return nil, err
+	}
+	for given := false; !given; {
+		answer := r.commands.Do(ask...)
 		if err := answer.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if taken(answer) {
 			break
 		}
-		if err := r.messages.Read().Err(); err != nil {
-			return err
+		var err error
+		if given, err = r.given(code); err != nil {
+			return nil, err
 		}
 	}
-	inside()
-	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
+	return rawHold{r, owner, name}, nil
 }
 
-// rawClaim is the least that a hand-over between two processes can be if the release gives the lock to the waiter. It serves one
-// caller.
-type rawClaim struct {
-	rawConnections
-	asked int
-}
-
-// Pair listens before it first asks, as rawSequence does. Each ask is of another owner with another code.
-func (r *rawClaim) Pair(ctx context.Context, name string, inside func()) error {
-	defer context.AfterFunc(ctx, r.Close)()
-	if err := r.listen(scripts.Inbox(scripts.LockChannel(name), strconv.Itoa(os.Getpid()))); err != nil {
-		return err
-	}
-	r.asked++
-	owner, code := fmt.Sprintf("%d:%d", os.Getpid(), r.asked), fmt.Sprintf("1%07d%010d", os.Getpid(), r.asked)
-	for {
-		answer := r.commands.Do(r.scripts.acquireInLineCall(owner, code, name)...)
-		if err := answer.Err(); err != nil {
-			return err
-		}
-		if taken(answer) {
-			break
-		}
-		given, err := r.given(code)
-		if err != nil {
-			return err
-		}
-		if given {
-			break
-		}
-	}
-	inside()
-	return released(r.commands.Do(r.scripts.releaseCall(owner, name)...))
-}
-
-// given waits for a message, and reports whether it says that the lock was given to us. If not, the lock is free.
-func (r *rawClaim) given(code string) (bool, error) {
+// given waits for a message, and reports whether it says that the lock was given to the claim with this code. If not, the lock is free.
+func (r *raw) given(code string) (bool, error) {
 	for {
 		message := r.messages.Read()
 		if err := message.Err(); err != nil {
@@ -106,27 +101,8 @@ func (r *rawClaim) given(code string) (bool, error) {
 	}
 }
 
-// rawConnections are two bare TCP connections, for commands and for messages.
-type rawConnections struct {
-	commands *resp.Conn
-	messages *resp.Conn
-	scripts  ourScripts
-	listens  bool
-}
-
-func (r *rawConnections) Open(url string) (err error) {
-	if r.commands, err = dial(url); err != nil {
-		return err
-	}
-	if r.messages, err = dial(url); err != nil {
-		return err
-	}
-	r.scripts, err = loadOurScripts(r.commands)
-	return err
-}
-
 // listen subscribes to a channel, once: there is one name.
-func (r *rawConnections) listen(channel string) error {
+func (r *raw) listen(channel string) error {
 	if r.listens {
 		return nil
 	}
@@ -134,14 +110,19 @@ func (r *rawConnections) listen(channel string) error {
 	return r.messages.Do("SUBSCRIBE", channel).Err()
 }
 
-// Close also wakes a Pair that waits for a message.
-func (r *rawConnections) Close() {
+// Close also wakes a Lock that waits for a message.
+func (r *raw) Close() {
 	r.commands.Close()
 	r.messages.Close()
 }
 
-// released reads the answer to a release.
-func released(answer resp.Reply) error {
+type rawHold struct {
+	*raw
+	owner, name string
+}
+
+func (h rawHold) Unlock(context.Context) error {
+	answer := h.commands.Do(h.scripts.releaseCall(h.owner, h.name)...)
 	if answer.Err() == nil && !freed(answer) {
 		return fmt.Errorf("release answered %v", answer)
 	}

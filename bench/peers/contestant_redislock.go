@@ -9,6 +9,8 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 const redislockLacks = "polls instead of being woken; no renewal; a fencing token only after this release; order of waiters is by chance"
@@ -21,7 +23,7 @@ var (
 		lacks:    redislockLacks,
 		title:    "redislock",
 		commands: []string{"hello"},
-		open:     func(work) Contestant { return &redisLock{again: backOff} },
+		open:     func(url string) (load.Library, error) { return openRedislock(url, backOff, nil) },
 		guard:    guardByRedislock,
 		guarded:  "a lease of 5 s; exponential back-off from 16 ms to 250 ms; " + heedfulSettings,
 	}
@@ -32,7 +34,7 @@ var (
 		lacks:    "as redislock",
 		title:    "redislock, each ms",
 		commands: []string{"hello"},
-		open:     func(work) Contestant { return &redisLock{again: eachMillisecond} },
+		open:     func(url string) (load.Library, error) { return openRedislock(url, eachMillisecond, nil) },
 		takes:    func(w work) bool { return w.Fleet && w.Kind == "" },
 	}
 	redislockAutoPipelineEntry = entry{
@@ -42,35 +44,28 @@ var (
 		lacks:    "as redislock; contexts are not heeded once a command is queued",
 		title:    "redislock, pipelined",
 		commands: []string{"hello"},
-		open:     func(work) Contestant { return &redisLock{autoPipeline: true, again: backOff} },
-		takes:    func(w work) bool { return w.Load == blocking && w.Kind == "" && !w.Fleet }, // a lone caller has nothing to pipeline
+		open: func(url string) (load.Library, error) {
+			return openRedislock(url, backOff, &redis.AutoPipelineOptions{MaxConcurrentBatches: 8, Unordered: true})
+		},
+		takes: func(w work) bool { return w.Load == blocking && w.Kind == "" && !w.Fleet }, // a lone caller has nothing to pipeline
 	}
 )
 
 // redisLock polls.
 type redisLock struct {
-	again        func() redislock.RetryStrategy // when a refused caller asks again
-	autoPipeline bool
-	client       redis.UniversalClient
-	locker       *redislock.Client
+	again  func() redislock.RetryStrategy // when a refused caller asks again
+	client redis.UniversalClient
+	locker *redislock.Client
 }
 
-func (r *redisLock) Open(url string) error {
+// openRedislock opens one on a client that pipelines by itself, if it is told how.
+func openRedislock(url string, again func() redislock.RetryStrategy, pipeline *redis.AutoPipelineOptions) (load.Library, error) {
 	client, err := goRedis(url)
-	if err != nil {
-		return err
+	if err != nil || pipeline == nil {
+		return &redisLock{again, client, redislock.New(client)}, err
 	}
-	r.client = client
-	if !r.autoPipeline {
-		r.locker = redislock.New(client)
-		return nil
-	}
-	pipelined, err := client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{MaxConcurrentBatches: 8, Unordered: true})
-	if err != nil {
-		return err
-	}
-	r.locker = redislock.New(pipelined)
-	return nil
+	pipelined, err := client.AutoPipelineWithOptions(pipeline)
+	return &redisLock{again, client, redislock.New(pipelined)}, err
 }
 
 // goRedisClient is a client of go-redis, of one server or of a cluster.
@@ -120,15 +115,15 @@ func guardByRedislock(url string, work http.Handler) (site, error) {
 	return site{Handler: guard(take, work), close: func() { client.Close() }}, nil
 }
 
-// Pair lets Obtain wait as long as the lease, which it does by itself when ctx has no deadline: that is longWait.
-func (r *redisLock) Pair(ctx context.Context, name string, inside func()) error {
+// Lock lets Obtain wait as long as the lease, which it does by itself when ctx has no deadline: that is longWait.
+func (r *redisLock) Lock(ctx context.Context, name string) (load.Grant, error) {
 	lock, err := r.locker.Obtain(ctx, name, lease, &redislock.Options{RetryStrategy: r.again()})
-	if err != nil {
-		return err
-	}
-	inside()
-	return lock.Release(ctx)
+	return redislockHold{lock}, err
 }
+
+type redislockHold struct{ *redislock.Lock }
+
+func (h redislockHold) Unlock(ctx context.Context) error { return h.Release(ctx) }
 
 func backOff() redislock.RetryStrategy {
 	return redislock.ExponentialBackoff(16*time.Millisecond, 250*time.Millisecond)

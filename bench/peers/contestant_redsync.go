@@ -9,6 +9,8 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 var redsyncEntry = entry{
@@ -18,7 +20,7 @@ var redsyncEntry = entry{
 	lacks:    "polls instead of being woken; no renewal, no fencing token; order of waiters is by chance",
 	title:    "redsync",
 	commands: []string{"hello", "set"},
-	open:     func(work) Contestant { return &redSync{} },
+	open:     openRedsync,
 	takes:    func(w work) bool { return w.plain() || w.Kind == quorum },
 	guard:    guardByRedsync,
 	guarded:  "a lease of 5 s; its default delay between tries, 50-250 ms by chance; " + heedfulSettings,
@@ -32,27 +34,30 @@ type redSync struct {
 	sync    *redsync.Redsync
 }
 
-func (r *redSync) Open(urls string) error {
+func openRedsync(urls string) (load.Library, error) {
+	r := &redSync{}
 	var pools []redis.Pool
 	for url := range strings.SplitSeq(urls, ",") {
 		client, err := goRedis(url)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.clients = append(r.clients, client)
 		pools = append(pools, goredis.NewPool(client))
 	}
 	r.sync = redsync.New(pools...)
-	return nil
+	return r, nil
 }
 
-func (r *redSync) Pair(ctx context.Context, name string, inside func()) error {
+func (r *redSync) Lock(ctx context.Context, name string) (load.Grant, error) {
 	mutex := r.sync.NewMutex(name, redsync.WithExpiry(lease), redsync.WithTries(redsyncTries))
-	if err := mutex.LockContext(ctx); err != nil {
-		return err
-	}
-	inside()
-	_, err := mutex.UnlockContext(ctx)
+	return redsyncHold{mutex}, mutex.LockContext(ctx)
+}
+
+type redsyncHold struct{ *redsync.Mutex }
+
+func (h redsyncHold) Unlock(ctx context.Context) error {
+	_, err := h.UnlockContext(ctx)
 	return err
 }
 

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/interop/driver"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/child"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/sharedmem"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // A driven contestant is a library of another language, in processes that obey the commands of bench/redisson/README.md. They make
@@ -24,12 +27,13 @@ type driven struct {
 const (
 	// drivenPatience is for the start of a process, and for what it may need beyond warm-up and turn.
 	drivenPatience = 30 * time.Second
-	// drivenMemory is the shared memory in such a process.
+	// drivenMemory is the shared memory in such a process, and sharedBytes its size; Handover.java says what is where.
 	drivenMemory = "/dev/fd/3"
+	sharedBytes  = 4096
 )
 
 // measure does a turn.
-func (d driven) measure(ctx context.Context, s *session) (m measurement, err error) {
+func (d driven) measure(ctx context.Context, s *turn) (m measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.warmUp+s.opts.length+drivenPatience)
 	defer cancel()
 	drivers, err := d.start(ctx, s.server, s.work.Processes)
@@ -70,7 +74,7 @@ func end(drivers []*driver.Driver) {
 }
 
 // measureWith has the processes warm up, with the server near, and do the work.
-func (d driven) measureWith(s *session, drivers []*driver.Driver) (m measurement, err error) {
+func (d driven) measureWith(s *turn, drivers []*driver.Driver) (m measurement, err error) {
 	warmUp := *s
 	if s.work.Load == handover {
 		warmUp.work.Load, warmUp.work.Callers = blocking, 4
@@ -94,8 +98,8 @@ func (d driven) measureWith(s *session, drivers []*driver.Driver) (m measurement
 }
 
 // load has all processes do the work at the same time.
-func (s *session) load(drivers []*driver.Driver, length time.Duration) (samples []sample, err error) {
-	name := names{prefix: freshPrefix()}.build(0)
+func (s *turn) load(drivers []*driver.Driver, length time.Duration) (samples []load.Sample, err error) {
+	name := fmt.Sprintf("%s%016d", freshPrefix(), 0)
 	var coming []<-chan string
 	for process, d := range drivers {
 		coming = append(coming, d.Start("%s", s.order(name, process, length)))
@@ -110,19 +114,19 @@ func (s *session) load(drivers []*driver.Driver, length time.Duration) (samples 
 			return nil, err
 		}
 		measured.Process = process
-		samples = append(samples, measured)
+		samples = append(samples, *measured)
 	}
 	return samples, nil
 }
 
 // order is the command for a process.
-func (s *session) order(name string, process int, length time.Duration) string {
+func (s *turn) order(name string, process int, length time.Duration) string {
 	kind := cmp.Or(s.work.Kind, "lock")
 	if s.work.Load == handover {
 		return fmt.Sprintf("handover %s %s %d %s %d %g", kind, name, process, drivenMemory, settle(s.opts.away).Milliseconds(), length.Seconds())
 	}
 	mode, inside := "distinct", ""
-	if s.work.Hot > 0 {
+	if !s.work.apart() {
 		mode = "hot"
 	}
 	if s.work.Inside > 0 {
@@ -132,19 +136,26 @@ func (s *session) order(name string, process int, length time.Duration) string {
 }
 
 // readDriven reads a sample as such a process writes it. Waits that are not a histogram are a list, in nanoseconds.
-func readDriven(answer string) (sample, error) {
+func readDriven(answer string) (*load.Sample, error) {
 	var one struct {
-		sample
-		Took []time.Duration
+		Seconds                     float64
+		Pairs, Failed, Lost, Broken int64
+		CallerPairs                 []int64
+		Waits                       figures.Histogram
+		Took                        []time.Duration
+		Usage                       usage.Usage
 	}
 	if err := json.Unmarshal([]byte(answer), &one); err != nil {
-		return one.sample, fmt.Errorf("reading %q: %w", answer, err)
+		return nil, fmt.Errorf("reading %q: %w", answer, err)
 	}
 	if one.Seconds <= 0 {
-		return one.sample, fmt.Errorf("no time was given: %q", answer)
+		return nil, fmt.Errorf("no time was given: %q", answer)
 	}
 	for _, took := range one.Took {
 		one.Waits.Record(took)
 	}
-	return one.sample, nil
+	s := &load.Sample{Elapsed: time.Duration(one.Seconds * float64(time.Second)), Usage: one.Usage, Callers: one.CallerPairs}
+	s.Counts = load.Counts{Pairs: one.Pairs, Failed: one.Failed, Lost: one.Lost, Breaches: load.Breaches{Violations: one.Broken}}
+	s.Times.Acquire, s.Times.Across = one.Waits, one.Waits
+	return s, nil
 }

@@ -19,9 +19,9 @@ var (
 )
 
 const (
-	fleetInOne  = 64
-	fleetDrawn  = 5 * time.Millisecond // inside, in the picture
-	plainFleets = "mutex"              // in the names of works: the kind that is empty
+	fleetInOne = 64
+	fleetDrawn = 5 * time.Millisecond // inside, in the picture
+	plain      = "mutex"              // in the names of works: the kind that is empty
 )
 
 // fleets are the works of fleets. Those of one size and section, of all kinds, stand together.
@@ -41,7 +41,7 @@ func fleets() (works []work) {
 				if w.Kind == quorum && w.together() { // too many connections for one process
 					continue
 				}
-				w.ID = fmt.Sprintf("fleet-%s-%d%s", cmp.Or(w.Kind, plainFleets), n, suffix)
+				w.ID = fmt.Sprintf("fleet-%s-%d%s", cmp.Or(w.Kind, plain), n, suffix)
 				works = append(works, w)
 			}
 		}
@@ -57,28 +57,9 @@ func isFleet(id string) bool {
 	return w.Fleet
 }
 
-// openFleet opens a contestant for each caller.
-func openFleet(e entry, w work, url string) (drive loadDriver, leave func(), err error) {
-	var fleet []Contestant
-	leave = func() {
-		for _, c := range fleet {
-			c.Close()
-		}
-	}
-	for range w.Callers {
-		c := e.open(w)
-		if err := c.Open(url); err != nil {
-			leave()
-			return nil, nil, err
-		}
-		fleet = append(fleet, c)
-	}
-	return driveBlocking(func(caller int) Contestant { return fleet[caller] }, w.Hot), leave, nil
-}
-
 // heading is that of the table in which a work stands.
 func (w work) heading() string {
-	if w.Fleet {
+	if w.Fleet || w.Limits {
 		return w.Title
 	}
 	return w.ID + ": " + w.Title

@@ -7,10 +7,8 @@
 //   - server.go starts a redis-server of its own, or several, and latency.go puts it at a distance; run.go takes the works
 //     one by one and, in every round, lets all contestants have a turn: A B C, A B C. What the machine does in the meantime
 //     hits all of them.
-//   - session.go is one turn. It starts the contestant in a process of its own (this program again, child.go),
-//     walks it through warm-up, measuring and stop, and reads Redis' own counters at both ends.
-//   - In the child a meter (meter.go) counts; callers.go, async.go and handover.go make the load; waits.go keeps
-//     the waiting times; shared.go catches two holders of one name, also across processes.
+//   - turn.go is one turn. It starts the contestant in processes of its own (this program again) and reads Redis' own counters at both
+//     ends of the measured time. The load, and what catches two holders of one name, also across processes, is internal/load.
 //   - fleet.go is the works of many processes that want one name, with their tables.
 //   - outage.go, instead of works: what becomes of the requests of a handler (site.go) when Redis is gone; outagereport.go reports it.
 //   - The ceiling, what Redis can do without any client library, is pipeline.go.
@@ -33,6 +31,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/load/crew"
+	"github.com/wheellock/wheellock/internal/testkit/child"
 )
 
 // options are the flags, checked.
@@ -59,8 +60,8 @@ func (o options) others() int {
 }
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == childFlag {
-		os.Exit(childMain(os.Stdin, os.Stdout))
+	if len(os.Args) == 2 {
+		roles(os.Args[1])
 	}
 	opts, err := parseFlags(os.Args[1:])
 	if err == flag.ErrHelp {
@@ -83,6 +84,29 @@ func main() {
 	}
 }
 
+// The only argument of the processes that this program starts for itself.
+const (
+	crewRole = "-share-a-turn" // see join
+	siteRole = "-serve-a-site" // see serveSite
+)
+
+// roles is such a process from its begin to its end, if that is what was started.
+func roles(role string) {
+	parent := os.Stdout
+	switch role {
+	case crewRole:
+		os.Stdout = os.Stderr // what libraries print is not for the parent
+		os.Exit(crew.Work(os.Stdin, parent, 1, join))
+	case siteRole:
+		os.Stdout = os.Stderr
+		if err := serveSite(child.Parent(os.Stdin, parent)); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
 // compare measures everything that was asked for and reports it. A voided turn is an error, after the report.
 func compare(ctx context.Context, opts options) error {
 	var servers []*server
@@ -97,10 +121,7 @@ func compare(ctx context.Context, opts options) error {
 			return err
 		}
 	}
-	results, err := runAll(ctx, opts, servers)
-	if err != nil {
-		return err
-	}
+	results := runAll(ctx, opts, servers)
 	if len(results) == 0 {
 		return fmt.Errorf("nothing was measured")
 	}
@@ -119,7 +140,7 @@ func parseFlags(args []string) (options, error) {
 	opts := options{warmUp: 500 * time.Millisecond}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
 	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
-	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks but fleets")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks and limits, but fleets")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
@@ -152,7 +173,7 @@ func parseFlags(args []string) (options, error) {
 	var err error
 	offered := allWorks
 	if *works == "all" {
-		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" || w.Fleet })
+		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" && !w.Limits || w.Fleet })
 	}
 	if opts.works, err = choose(*works, offered, func(w work) string { return w.ID }); err != nil {
 		return options{}, fmt.Errorf("--work: %w", err)
@@ -213,7 +234,7 @@ func explain(flags *flag.FlagSet) {
 	out := flags.Output()
 	fmt.Fprint(out, `peers lets wheellock and its rivals do the same work against the same Redis, in turns, and compares.
 
-  peers                                      all of plain locks, 5 rounds of 3 s: about a quarter of an hour
+  peers                                      all of plain locks and limits, 5 rounds of 3 s: about 20 minutes
   peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
   peers --work hot-64,hot-2p --only wheellock,rueidislock
   peers --redisson JAR --away 500us --only wheellock,redisson --work handover,handover-fenced,handover-fair
@@ -225,10 +246,10 @@ func explain(flags *flag.FlagSet) {
   peers --only wheellock --redis-server redis-server --redis-server "/opt/valkey/valkey-server --io-threads 2"
                                              servers side by side; ratios are against the first
 
-A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (24 bytes,
-built for each call), the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
+A pair is one lock and one unlock, with nothing done in between. Every contestant gets the same names (some 24 bytes),
+the same lease (30 s), the same longest wait (30 s), a process of its own, an empty Redis.
 The hand-over is measured by one clock for both processes, from just before the unlock in one to the grant in the other.
-A turn in which two callers held one name at once is void, and peers then exits with 1.
+A turn in which more callers held one name at once than may is void, and peers then exits with 1.
 Ctrl-C ends early and still reports what was measured, but of outages.
 
 Flags:

@@ -9,8 +9,8 @@ import (
 
 // TestMain lets the test binary be the child of its own tests.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == childFlag {
-		os.Exit(childMain(os.Stdin, os.Stdout))
+	if len(os.Args) == 2 {
+		roles(os.Args[1])
 	}
 	os.Exit(m.Run())
 }
@@ -22,7 +22,8 @@ func TestFlags(t *testing.T) {
 		}
 		return all
 	}
-	plain := []string{"distinct-1", "distinct-2", "distinct-4", "distinct-8", "distinct-16", "distinct-64", "distinct-1024", "distinct-async", "hot-64", "hot16-1024", "hot-2p", "handover"}
+	plain := []string{"distinct-1", "distinct-2", "distinct-4", "distinct-8", "distinct-16", "distinct-64", "distinct-1024", "distinct-async", "hot-64", "hot16-1024", "hot-2p", "handover",
+		"limits-mutex-64", "limits-limit-64", "limits-permit-64", "limits-mutex-512", "limits-limit-512", "limits-permit-512"}
 	t.Run("take every work of plain locks by default, 5 rounds of 3 s", func(t *testing.T) {
 		opts, err := parseFlags(nil)
 		if err != nil {
@@ -81,7 +82,7 @@ func TestEveryContestantIsComplete(t *testing.T) {
 			t.Errorf("%s: the report has nothing to say about it", e.name)
 		}
 		ways := 0
-		for _, set := range []bool{e.open != nil, e.drive != nil, e.measure != nil} {
+		for _, set := range []bool{e.open != nil, e.kind != "", e.measure != nil} {
 			if set {
 				ways++
 			}

@@ -43,7 +43,7 @@ Hand-overs are from just before the unlock in one process to the grant in the ot
 
 const peersToRead = `
 *wait* is from the call to the grant, of hand-overs from just before the unlock in one process to the grant in the other; callers still waiting at the end count with
-what they had waited. *client* is processor time per pair, *allocs* its heap allocations, the name's own among them. Jain's index is 1 when all callers had the same
+what they had waited. *client* is processor time per pair, *allocs* its heap allocations, where each call has its own name that name's among them. Jain's index is 1 when all callers had the same
 number of pairs, 1/n when one of n had all. *sent* is commands per hand-over. [results.json](results.json) has more.
 `
 
@@ -90,7 +90,7 @@ func (r *report) writeRow(out *figures.Page, w work, s Summary, first bool) {
 		out.Table("## "+w.heading(), figures.Right, titles...)
 	}
 	who := on(s.Contestant, s.Server)
-	if w.Fleet && w.Kind != "" {
+	if (w.Fleet || w.Limits) && w.Kind != "" {
 		who += ", " + w.Kind
 	}
 	out.Row(who, cells...)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync"
 	"time"
@@ -228,17 +229,11 @@ func (o outage) turn(ctx context.Context, e entry, command string, p phases) (r 
 	if err != nil {
 		return r, err
 	}
-	process, err := startChild(childSpec{URL: d.url, Contestant: e.name, Work: siteWork}, nil)
+	address, leave, err := startSite(place{URL: d.url, Contestant: e.name})
 	if err != nil {
 		return r, err
 	}
-	defer process.end()
-	var address string
-	err = process.Hear(&address)
-	process.overdue.Stop()
-	if err != nil {
-		return r, process.ended(err)
-	}
+	defer leave()
 	v := newVisitors(address, outageBound)
 	coming, stop := context.WithCancel(ctx)
 	var come sync.WaitGroup
@@ -254,6 +249,31 @@ func (o outage) turn(ctx context.Context, e entry, command string, p phases) (r 
 		r.Seconds = append(r.Seconds, v.count(at, at+time.Second, false))
 	}
 	return r, errors.Join(err, v.failed)
+}
+
+// startSite has a process serve a site.
+func startSite(at place) (address string, leave func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.Command(self, siteRole)
+	cmd.Stderr = os.Stderr
+	process, err := child.Talk(cmd)
+	if err != nil {
+		return "", nil, err
+	}
+	leave = func() {
+		process.Kill()
+		process.Wait() // killed is how it may end
+	}
+	overdue := time.AfterFunc(child.Patience, process.Kill)
+	defer overdue.Stop()
+	if err := errors.Join(process.Say(at), process.Hear(&address)); err != nil {
+		leave()
+		return "", nil, fmt.Errorf("the site of %s: %w", at.Contestant, err)
+	}
+	return address, leave, nil
 }
 
 // strike has the phases of an outage go by, and tells when it began and ended.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/wheellock/wheellock/internal/testkit/chart"
@@ -23,18 +21,7 @@ type outageReport struct {
 
 // write puts the tables on the screen, and with the JSON and the picture into the folder.
 func (r *outageReport) write(screen io.Writer, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	for name, text := range map[string]string{"outage.svg": r.picture(), "results.md": r.markdown()} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	if _, err := io.WriteString(screen, r.markdown()); err != nil {
-		return err
-	}
-	return figures.SaveJSON(filepath.Join(folder, "results.json"), r)
+	return save(screen, folder, r.markdown(), []drawn{{"outage.svg", outageTitle, r.picture()}}, r)
 }
 
 const (

@@ -3,10 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
+	"time"
 
+	"github.com/wheellock/wheellock/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
+	"github.com/wheellock/wheellock/internal/testkit/usage"
 )
 
 // The ceiling: what Redis itself can do with wheellock's scripts when the client costs next to nothing.
@@ -15,14 +22,14 @@ var (
 		name:     "ceiling",
 		settings: "no library: wheellock's scripts, one name per call, one bare connection with up to 1024 pairs under way",
 		lacks:    "everything: nobody gets a lock, replies are only checked",
-		drive:    func(url string) (loadDriver, error) { return openPipeline(url, 1) },
+		measure:  pipelined(1),
 		takes:    manyDistinct,
 	}
 	pipelineManyEntry = entry{
 		name:     "ceiling x128",
 		settings: "the same with 128 names in every call, as many as wheellock sends at most",
 		lacks:    "the same",
-		drive:    func(url string) (loadDriver, error) { return openPipeline(url, pipelineBatch) },
+		measure:  pipelined(pipelineBatch),
 		takes:    manyDistinct,
 	}
 )
@@ -40,9 +47,11 @@ type pipeline struct {
 	conn    *resp.Conn
 	batches [][]byte
 	calls   int // of one batch: first acquires, then as many releases
+	pairs   atomic.Int64
+	ending  atomic.Bool
 }
 
-func openPipeline(url string, perCall int) (loadDriver, error) {
+func openPipeline(url string, perCall int) (*pipeline, error) {
 	conn, err := dial(url)
 	if err != nil {
 		return nil, err
@@ -52,11 +61,11 @@ func openPipeline(url string, perCall int) (loadDriver, error) {
 		return nil, err
 	}
 	p := &pipeline{conn: conn, calls: 2 * pipelineBatch / perCall}
-	all := names{prefix: freshPrefix()}
+	prefix := freshPrefix()
 	for b := range pipelineBatches {
 		var batch []string
 		for i := range pipelineBatch {
-			batch = append(batch, all.ofCaller(b, uint64(i)))
+			batch = append(batch, fmt.Sprintf("%s%08x%08x", prefix, b, i))
 		}
 		var bytes []byte
 		for call := range slices.Chunk(batch, perCall) {
@@ -67,30 +76,57 @@ func openPipeline(url string, perCall int) (loadDriver, error) {
 		}
 		p.batches = append(p.batches, bytes)
 	}
-	return p.drive, nil
+	return p, nil
+}
+
+// pipelined does a turn in this process, which does nothing else meanwhile.
+func pipelined(perCall int) func(context.Context, *turn) (measurement, error) {
+	return func(ctx context.Context, t *turn) (m measurement, err error) {
+		p, err := openPipeline(t.server.url, perCall)
+		if err != nil {
+			return m, err
+		}
+		defer p.conn.Close()
+		ended := make(chan error, 1)
+		go func() { ended <- p.drive() }()
+		if err := pause(ctx, t.opts.warmUp); err != nil {
+			return m, err
+		}
+		before, err := t.server.Counters()
+		if err != nil {
+			return m, err
+		}
+		began, pairs, used := time.Now(), p.pairs.Load(), usage.Now()
+		if err := pause(ctx, t.opts.length); err != nil {
+			return m, err
+		}
+		s := load.Sample{Elapsed: time.Since(began), Usage: usage.Now(), Goroutines: int64(runtime.NumGoroutine())}
+		s.Counts.Pairs = p.pairs.Load() - pairs
+		figures.Subtract(&s.Usage, &used)
+		after, err := t.server.Counters()
+		p.ending.Store(true)
+		return measurement{[]load.Sample{s}, after.Since(before)}, errors.Join(err, <-ended)
+	}
 }
 
 // drive keeps the pipeline full from one goroutine and takes the answers on another.
-func (p *pipeline) drive(ctx context.Context, m *meter) error {
-	defer p.conn.Close()
+func (p *pipeline) drive() error {
 	underWay := make(chan struct{}, pipelineBatches)
 	written := make(chan error, 1)
-	go func() { written <- p.write(m, underWay) }()
+	go func() { written <- p.write(underWay) }()
 	for range underWay {
 		if err := p.readBatch(); err != nil {
 			return err
 		}
-		if m.is(measuring) {
-			m.pairs.Add(pipelineBatch)
-		}
+		p.pairs.Add(pipelineBatch)
 	}
 	return <-written
 }
 
 // write sends batches until the turn ends; then it closes underWay.
-func (p *pipeline) write(m *meter, underWay chan<- struct{}) error {
+func (p *pipeline) write(underWay chan<- struct{}) error {
 	defer close(underWay)
-	for i := 0; !m.is(stopped); i++ {
+	for i := 0; !p.ending.Load(); i++ {
 		if _, err := p.conn.Write(p.batches[i%pipelineBatches]); err != nil {
 			return err
 		}

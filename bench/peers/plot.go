@@ -3,11 +3,10 @@ package main
 import (
 	"cmp"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/wheellock/wheellock/internal/testkit/chart"
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 // A picture says one thing: a figure of one work, for each lock library.
@@ -16,7 +15,7 @@ type picture struct {
 	title  string
 	notes  []string
 	work   string
-	figure func(Summary) Spread
+	figure func(Summary) figures.Spread
 	more   bool // is better
 }
 
@@ -24,25 +23,25 @@ var pictures = []picture{
 	{
 		file: "distinct.svg", title: "Uncontended locks: pairs per second", more: true,
 		notes: []string{"1,024 callers; each call locks and unlocks", "a name that nobody else wants. More is better."},
-		work:  "distinct-1024", figure: func(s Summary) Spread { return s.PairsPerSecond },
+		work:  "distinct-1024", figure: func(s Summary) figures.Spread { return s.PairsPerSecond },
 	},
 	{
 		file: "wait.svg", title: "One contended lock: the p99 wait",
 		notes: []string{"64 callers in one process want the same name;", "99 % of them wait no longer than this. Less is better."},
-		work:  "hot-64", figure: func(s Summary) Spread { return s.WaitP99 },
+		work:  "hot-64", figure: func(s Summary) figures.Spread { return s.WaitP99 },
 	},
 	{
 		file: "handover.svg", title: "Hand-over between processes: the p50",
 		notes: []string{"From just before the unlock in one process", "to the grant in another. Less is better."},
-		work:  "handover", figure: func(s Summary) Spread { return s.WaitP50 },
+		work:  "handover", figure: func(s Summary) figures.Spread { return s.WaitP50 },
 	},
 }
 
 // drawn is a picture as a file.
-type drawn struct{ file, title, svg string }
+type drawn struct{ file, title, text string }
 
-// drawPictures writes the pictures for which there are figures. There are none of several servers.
-func drawPictures(folder string, entries []entry, summaries []Summary) (all []drawn, err error) {
+// drawPictures draws the pictures for which there are figures. There are none of several servers.
+func drawPictures(entries []entry, summaries []Summary) (all []drawn) {
 	for _, p := range pictures {
 		if bars := p.bars(entries, summaries); len(bars.Bars) > 0 {
 			all = append(all, drawn{p.file, p.title, bars.SVG()})
@@ -56,12 +55,7 @@ func drawPictures(folder string, entries []entry, summaries []Summary) (all []dr
 			all = append(all, drawn{c.file, c.Title, c.Picture()})
 		}
 	}
-	for _, one := range all {
-		if err := os.WriteFile(filepath.Join(folder, one.file), []byte(one.svg), 0o644); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return all
 }
 
 // callersChart is the throughput of callers that do not meet, against how many there are.

@@ -18,7 +18,7 @@ func redisPyEntry(folder string) entry {
 			return []string{filepath.Join(folder, ".venv", "bin", "python"), filepath.Join(folder, "driver.py"), s.url}
 		}}.measure,
 		takes: func(w work) bool {
-			return w.Load == blocking && w.Kind == "" && w.Hot <= 1 && !w.together()
+			return w.Load == blocking && w.Kind == "" && (w.Hot == 1 || w.apart()) && !w.together()
 		},
 	}
 }

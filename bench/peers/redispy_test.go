@@ -27,8 +27,8 @@ func TestRedisPy(t *testing.T) {
 			if !e.takesPart(w) {
 				t.Fatal("it does not take part")
 			}
-			checkTurn(t, session{opts: options{length: 200 * time.Millisecond}, server: s, work: w, entry: e},
-				func(turn *session) (measurement, error) { return turn.run(t.Context()) })
+			checkTurn(t, turn{opts: options{length: 200 * time.Millisecond}, server: s, work: w, entry: e},
+				func(one *turn) (measurement, error) { return one.run(t.Context()) })
 		})
 	}
 }

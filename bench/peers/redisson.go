@@ -10,13 +10,13 @@ func redissonEntry(jar string) entry {
 	return entry{
 		name: "redisson",
 		settings: "Redisson's defaults, a thread per caller; a warm-up of 10 s for the JIT; but for the hand-over its times are of whole pairs, " +
-			"its threads keep their names, and exclusion is not checked",
+			"its threads keep their names, its semaphores have one permit, and exclusion is not checked",
 		lacks:    "no order of waiters but with RFairLock, no fencing but with RFencedLock, nobody is told of a lost lock",
 		title:    "Redisson (Java)",
 		commands: []string{"del", "subscribe", "unsubscribe", "ping", "hello"},
 		measure:  redisson(redissonWarmUp, "-jar", jar).measure,
 		takes: func(w work) bool {
-			return w.Kind != quorum && (w.Load == handover || w.Load == blocking && w.Hot <= 1 && w.Inside == 0 && w.Processes <= redissonProcesses && !w.together())
+			return w.Kind != quorum && w.Kind != limit && (w.Load == handover || w.Load == blocking && (w.Hot == 1 || w.apart()) && w.Inside == 0 && w.Processes <= redissonProcesses && !w.together())
 		},
 	}
 }

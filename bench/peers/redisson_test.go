@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/interop/driver"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit/sharedmem"
 )
 
 // TestRedisson has a real Redisson do the works of two processes. make redisson runs it.
@@ -50,11 +53,11 @@ func TestRedisson(t *testing.T) {
 		if err := file.Truncate(sharedBytes); err != nil {
 			t.Fatal(err)
 		}
-		shared, err := openShared(file)
+		memory, err := sharedmem.Map(file, sharedBytes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone := func(name string) sample {
+		alone := func(name string) *load.Sample {
 			answer, _ := driver.Read(<-drivers[0].Start("handover lock %s 0 %s 3 0.1", name, file.Name()))
 			one, err := readDriven(answer)
 			if err != nil {
@@ -63,14 +66,14 @@ func TestRedisson(t *testing.T) {
 			return one
 		}
 		s.Do("HSET", "taken", "285475da-9152-4c83-822a-67ee2f116a79:51", "1")
-		shared.word(wordReleased).Store(time.Now().UnixNano()) // the other process says that it lets go
-		if one := alone("taken"); one.Lost != 1 || one.Pairs != 0 || one.Waits.Count() != 1 || one.Waits.Percentile(100) < lostAfter {
+		binary.NativeEndian.PutUint64(memory, uint64(time.Now().UnixNano())) // the other process says that it lets go
+		if one := alone("taken"); one.Counts.Lost != 1 || one.Counts.Pairs != 0 || one.Times.Across.Count() != 1 || one.Times.Across.Percentile(100) < time.Second {
 			t.Errorf("%d lost, %d pairs, %d waits, the longest %v; want 1, 0, 1, at least %v",
-				one.Lost, one.Pairs, one.Waits.Count(), one.Waits.Percentile(100), lostAfter)
+				one.Counts.Lost, one.Counts.Pairs, one.Times.Across.Count(), one.Times.Across.Percentile(100), time.Second)
 		}
-		shared.enter(0)
-		if one := alone("free"); one.Broken != one.Pairs || one.Pairs == 0 {
-			t.Errorf("%d of %d holds were found to be beside another", one.Broken, one.Pairs)
+		memory[4*64] = 1 // and that it has the lock, too
+		if c := alone("free").Counts; c.Violations != c.Pairs || c.Pairs == 0 {
+			t.Errorf("%d of %d holds were found to be beside another", c.Violations, c.Pairs)
 		}
 	})
 	for _, id := range []string{"hot-2p", "handover", "handover-fenced", "handover-fair", "fleet-semaphore-2"} {
@@ -80,8 +83,8 @@ func TestRedisson(t *testing.T) {
 			if !e.takesPart(w) {
 				t.Fatal("it does not take part")
 			}
-			checkTurn(t, session{opts: options{length: 200 * time.Millisecond, away: testAway}, server: s, work: w, entry: e},
-				func(turn *session) (measurement, error) { return brief.measureWith(turn, drivers) })
+			checkTurn(t, turn{opts: options{length: 200 * time.Millisecond, away: testAway}, server: s, work: w, entry: e},
+				func(one *turn) (measurement, error) { return brief.measureWith(one, drivers) })
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -64,19 +63,22 @@ func (r *report) voided() (n int) {
 
 // write puts the tables on the screen, and with the JSON and the pictures into the folder.
 func (r *report) write(screen io.Writer, folder string) error {
+	pictures := drawPictures(r.entries, r.Summaries)
+	return save(screen, folder, r.markdown(pictures), pictures, r)
+}
+
+// save puts tables on the screen, and with the pictures and a result as JSON into a folder.
+func save(screen io.Writer, folder, tables string, pictures []drawn, result any) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	pictures, err := drawPictures(folder, r.entries, r.Summaries)
-	if err != nil {
-		return fmt.Errorf("drawing: %w", err)
+	for _, one := range append(pictures, drawn{file: "results.md", text: tables}) {
+		if err := os.WriteFile(filepath.Join(folder, one.file), []byte(one.text), 0o644); err != nil {
+			return err
+		}
 	}
-	tables := r.markdown(pictures)
 	if _, err := io.WriteString(screen, tables); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "results.md"), []byte(tables), 0o644); err != nil {
-		return err
-	}
-	return figures.SaveJSON(filepath.Join(folder, "results.json"), r)
+	return figures.SaveJSON(filepath.Join(folder, "results.json"), result)
 }

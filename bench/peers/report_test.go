@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 var update = flag.Bool("update", false, "draw the results anew")
@@ -28,7 +30,7 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 		void, turn("base", 4, 100),
 	}, "base")
 	fast := summaries[0]
-	if fast.Ratio != 2 || fast.PairsPerSecond != (Spread{Median: 200, Min: 20, Max: 600}) {
+	if fast.Ratio != 2 || fast.PairsPerSecond != (figures.Spread{Median: 200, Min: 20, Max: 600}) {
 		t.Errorf("ratio %g, spread %+v", fast.Ratio, fast.PairsPerSecond)
 	}
 	if fast.Rounds != 3 || fast.Void != 1 {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
@@ -54,43 +54,47 @@ type Waits struct {
 // newResult puts what was measured in relation to the pairs.
 func newResult(w work, e entry, round int, m measurement, err error) Result {
 	r := Result{Work: w.ID, Contestant: e.name, Round: round}
-	var total sample
-	var byCaller, byProcess []int64
+	var total load.Sample
+	var byProcess []int64
 	for _, one := range m.samples {
-		if one.Broken > 0 {
-			err = errors.Join(err, fmt.Errorf("NO EXCLUSION, %d times: %s", one.Broken, one.Breach))
+		if broken := one.Counts.Broken(); broken > 0 {
+			err = errors.Join(err, fmt.Errorf("NO EXCLUSION, %d times: more held one name at once than may: %+v", broken, one.Counts.Breaches))
 		}
-		figures.Add(&total, &one)
-		total.Failure = cmp.Or(total.Failure, one.Failure)
-		r.PairsPerSecond += float64(one.Pairs) / one.Seconds
-		byProcess = append(byProcess, one.Pairs)
-		byCaller = append(byCaller, one.CallerPairs...)
+		total.Add(&one, false)
+		r.PairsPerSecond += float64(one.Counts.Pairs) / one.Elapsed.Seconds()
+		byProcess = append(byProcess, one.Counts.Pairs)
 	}
-	if err == nil && total.Pairs == 0 {
-		err = fmt.Errorf("no pair was finished; first failure: %q", total.Failure)
+	for text := range total.Errors {
+		r.Failure = text
+	}
+	if err == nil && total.Counts.Pairs == 0 {
+		err = fmt.Errorf("no pair was finished; a failure: %q", r.Failure)
 	}
 	if err != nil {
 		r.Void = err.Error()
 		return r
 	}
 	if w.Hot > 0 {
-		r.JainCallers, r.JainProcesses = figures.Jain(byCaller), figures.Jain(byProcess)
+		r.JainCallers, r.JainProcesses = figures.Jain(total.Callers), figures.Jain(byProcess)
 	}
-	r.Wait = readWaits(&total.Waits)
-	r.Collections, r.Goroutines, r.MaxRSSKB = total.Usage.Collections, total.Goroutines, total.Usage.MaxRSS
-	r.Failed, r.Failure, r.Lost = total.Failed, total.Failure, total.Lost
-	r.perPair(float64(total.Pairs), total, m.redis, e.commands)
+	r.Wait = readWaits(&total.Times.Acquire)
+	if w.Load == handover {
+		r.Wait = readWaits(&total.Times.Across)
+	}
+	r.Collections, r.Goroutines, r.MaxRSSKB = total.Usage.Collections, int(total.Goroutines), total.Usage.MaxRSS
+	r.Failed, r.Lost = total.Counts.Failed+total.Counts.Timeouts, total.Counts.Lost
+	r.perPair(float64(total.Counts.Pairs), &total, m.redis, e.commands)
 	return r
 }
 
 // perPair divides what was used up by the pairs it was used for.
-func (r *Result) perPair(pairs float64, client sample, redis resp.Counters, commands []string) {
+func (r *Result) perPair(pairs float64, client *load.Sample, redis resp.Counters, commands []string) {
 	r.ClientCPU, r.RedisCPU = micros(client.Usage.CPU)/pairs, micros(redis.CPU)/pairs
 	r.Allocations, r.Bytes = float64(client.Usage.Allocs)/pairs, float64(client.Usage.Bytes)/pairs
 	r.NetIn, r.NetOut = float64(redis.NetIn)/pairs, float64(redis.NetOut)/pairs
 	r.Commands = float64(sent(redis, commands)) / pairs
 	r.Calls = make(map[string]float64)
-	r.Handovers = float64(client.Handovers) / pairs
+	r.Handovers = float64(client.Counts.Handovers) / pairs
 	r.Scripts = float64(sent(redis, nil)) / pairs
 	r.Messages = float64(redis.Commands["publish"]+redis.Commands["spublish"]) / pairs
 	for command, calls := range redis.Commands {

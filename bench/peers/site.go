@@ -27,7 +27,6 @@ const (
 )
 
 const (
-	siteWork  = "site"            // in a childSpec
 	keyHeader = "Idempotency-Key" // of a request: which lock it needs
 	downSays  = "Redis-Is-Down"   // in an answer: the library said so when the request came
 )
@@ -52,12 +51,16 @@ func guard(take func(ctx context.Context, name string) (release func(context.Con
 }
 
 // serveSite serves in a child until the parent has gone. The parent hears the address.
-func serveSite(parent *child.Link, spec childSpec) error {
-	e, found := entryNamed(spec.Contestant)
-	if !found || e.guard == nil {
-		return fmt.Errorf("%s guards no site", spec.Contestant)
+func serveSite(parent *child.Link) error {
+	var at place
+	if err := parent.Hear(&at); err != nil {
+		return err
 	}
-	s, err := e.guard(spec.URL, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(guardWork) }))
+	e, found := entryNamed(at.Contestant)
+	if !found || e.guard == nil {
+		return fmt.Errorf("%s guards no site", at.Contestant)
+	}
+	s, err := e.guard(at.URL, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(guardWork) }))
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", e.name, err)
 	}

@@ -15,19 +15,12 @@ type Summary struct {
 	Rounds     int    `json:"rounds"`           // that count
 	Void       int    `json:"void"`             // that do not
 
-	PairsPerSecond Spread  `json:"pairs_per_second"`
-	Ratio          float64 `json:"ratio_to_base,omitempty"`    // of pairs/s, median of the rounds' own ratios
-	OfCeiling      float64 `json:"ratio_to_ceiling,omitempty"` // likewise
-	WaitP50        Spread  `json:"wait_p50_us"`
-	WaitP99        Spread  `json:"wait_p99_us"`
-	Median         Result  `json:"median"` // figure by figure
-}
-
-// Spread is the middle of the rounds and how far they lie apart.
-type Spread struct {
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
+	PairsPerSecond figures.Spread `json:"pairs_per_second"`
+	Ratio          float64        `json:"ratio_to_base,omitempty"`    // of pairs/s, median of the rounds' own ratios
+	OfCeiling      float64        `json:"ratio_to_ceiling,omitempty"` // likewise
+	WaitP50        figures.Spread `json:"wait_p50_us"`
+	WaitP99        figures.Spread `json:"wait_p99_us"`
+	Median         Result         `json:"median"` // figure by figure
 }
 
 // summarize keeps the order of the works and, in each, of the turns. Ratios are taken round by round, between
@@ -88,15 +81,12 @@ func medianRatio(results, turns []Result, contestant, server string) float64 {
 	return figures.Median(ratios)
 }
 
-func spread(turns []Result, figure func(Result) float64) Spread {
-	if len(turns) == 0 {
-		return Spread{}
-	}
-	values := make([]float64, 0, len(turns))
+func spread(turns []Result, figure func(Result) float64) figures.Spread {
+	var values []float64
 	for _, r := range turns {
 		values = append(values, figure(r))
 	}
-	return Spread{Median: figures.Median(values), Min: slices.Min(values), Max: slices.Max(values)}
+	return figures.SpreadOf(values)
 }
 
 // medianResult takes every figure's median by itself; failures and losses add up.

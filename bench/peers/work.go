@@ -1,30 +1,35 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // A work is one thing that all contestants do. The same work means: the same names, callers and processes.
 type work struct {
 	ID        string
 	Title     string
-	Load      load
+	Load      way
 	Kind      string // of the lock, as bench/redisson calls it; empty: a plain one
 	Hot       int    // names that the callers fight for; 0: every call has a name of its own
 	Processes int
 	Callers   int           // in each process; for the asynchronous load, pairs in flight
 	Fleet     bool          // each caller has a contestant of its own, as it would in a process of its own
 	Inside    time.Duration // that a holder keeps the lock
+	Limits    bool          // a name lets limitPermits in at once, if its kind can
 }
 
-// load is how callers call.
-type load int
+// way is how callers call.
+type way int
 
 const (
-	blocking     load = iota // a goroutine per caller, in a loop
-	asynchronous             // futures with callbacks, no goroutine per caller
-	handover                 // two processes give one lock to and fro
+	blocking     way = iota // a goroutine per caller, in a loop
+	asynchronous            // futures with callbacks, no goroutine per caller
+	handover                // two processes give one lock to and fro
 )
 
 // Kinds of locks, besides plain ones. The semaphores have one permit.
@@ -35,8 +40,13 @@ const (
 	semaphore = "semaphore"
 	permit    = "permit"
 	quorum    = "quorum" // the majority of quorumServers
-	simple    = "simple" // what the rivals have, so it is a contestant beside them and in no work
+	limit     = "limit"
 )
+
+// kinds are those of the engine for these.
+var kinds = map[string]load.Kind{
+	fenced: load.Fenced, fair: load.Fair, write: load.RW, semaphore: load.Semaphore, permit: load.Permits, quorum: load.Quorum, limit: load.Limit,
+}
 
 const quorumServers = 3
 
@@ -61,7 +71,30 @@ var allWorks = slices.Concat(distinct, []work{
 		Load: handover, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fenced", Title: "from unlock in one process to the grant in another, of a fenced lock", Load: handover, Kind: fenced, Hot: 1, Processes: 2, Callers: 1},
 	{ID: "handover-fair", Title: "from unlock in one process to the grant in another, of a fair lock", Load: handover, Kind: fair, Hot: 1, Processes: 2, Callers: 1},
-}, fleets())
+}, limits(), fleets())
+
+// limitPermits is how many a limit lets in.
+const limitPermits = 4
+
+// limits are works of names that let several in, beside the locks that let one in.
+func limits() (works []work) {
+	for _, callers := range []int{1, 8} {
+		title := "64 names, a caller for each"
+		if callers > 1 {
+			title = fmt.Sprintf("64 names, %d callers for each, of which a limit lets %d in at once", callers, limitPermits)
+		}
+		for _, kind := range []string{"", limit, permit} {
+			works = append(works, work{
+				ID: fmt.Sprintf("limits-%s-%d", cmp.Or(kind, plain), 64*callers), Title: title, Kind: kind, Limits: true,
+				Hot: 64, Processes: 1, Callers: 64 * callers,
+			})
+		}
+	}
+	return works
+}
+
+// apart says whether no two callers of a work want the same name.
+func (w work) apart() bool { return w.Hot == 0 || w.Hot == w.callers() }
 
 // callers is how many callers a work has.
 func (w work) callers() int { return w.Processes * w.Callers }

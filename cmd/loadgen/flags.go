@@ -11,9 +11,9 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/internal/flagset"
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // settings are what the flags say.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 func TestFlagsDefaults(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/load"
+	"github.com/wheellock/wheellock/internal/load/crew"
 )
 
 // follow shows what the callers do until the last has ended, and passes on what ends them before: the first Ctrl-C, the
@@ -15,21 +16,21 @@ func (s *session) follow(callers callers) (problems []string) {
 	end, hurry := s.end.Done(), s.hurry.Done()
 	abandon := func(problem string) {
 		problems = append(problems, problem)
-		callers.stop(true)
+		callers.Stop(true)
 	}
 	move := time.NewTicker(250 * time.Millisecond)
 	defer move.Stop()
 	phase := phaseOf(s.plan)
-	for events := callers.events(); ; {
+	for events := callers.Events(); ; {
 		select {
 		case e, more := <-events:
 			if !more {
 				return problems
 			}
-			if e.died != "" { // its lock is not freed before its lease is over, and waiters would wait for that
-				s.facts.Died[e.process] = e.died
-				s.live.Note("process %d died: %s; the run ends here", e.process+1, e.died)
-				callers.stop(true)
+			if e.Died != "" { // its lock is not freed before its lease is over, and waiters would wait for that
+				s.facts.Died[e.Process] = e.Died
+				s.live.Note("process %d died: %s; the run ends here", e.Process+1, e.Died)
+				callers.Stop(true)
 			}
 			s.take(&e, phase)
 		case <-move.C:
@@ -38,10 +39,10 @@ func (s *session) follow(callers callers) (problems []string) {
 			end = nil
 			s.facts.EndedEarly = phase.name != load.Drain
 			phase.enter(load.Drain, 0)
-			callers.stop(false)
+			callers.Stop(false)
 		case <-hurry:
 			hurry = nil
-			callers.stop(true)
+			callers.Stop(true)
 		case err := <-s.target.Failed():
 			s.live.Note("%v; the run ends here", err)
 			abandon(err.Error())
@@ -50,15 +51,15 @@ func (s *session) follow(callers callers) (problems []string) {
 }
 
 // take files one event. A process that is gone may complete intervals too: those for which only its sample was missing.
-func (s *session) take(e *event, phase *phase) {
+func (s *session) take(e *crew.Event, phase *phase) {
 	var complete []*load.Sample
 	switch {
-	case e.note != "":
-		s.live.Note("%s%s", s.prefix(e.process), e.note)
-	case e.gone:
-		complete = s.sums.Gone(e.process)
-	case e.sample != nil:
-		complete = s.sums.Take(e.sample)
+	case e.Note != "":
+		s.live.Note("%s%s", s.prefix(e.Process), e.Note)
+	case e.Gone:
+		complete = s.sums.Gone(e.Process)
+	case e.Sample != nil:
+		complete = s.sums.Take(e.Sample)
 	}
 	for _, sum := range complete {
 		s.live.Line(sum, s.sums.Violations())

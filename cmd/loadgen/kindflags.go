@@ -1,6 +1,6 @@
 package main
 
-import "github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+import "github.com/wheellock/wheellock/internal/load"
 
 // What is usual where a kind has it.
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // leftovers lists the keys of this run that are still there although nobody holds them, and the names

@@ -42,8 +42,8 @@
 // key left behind, a waiter forgotten); 2 the flags are wrong; 3 the load could not run; 4 a --fail held; 5 a --rate was not reached.
 //
 // flags.go, kindflags.go and help.go read the flags, series.go is all runs with their verdict, session.go one run from the server's start
-// to what it left, which leftovers.go checks, and compare.go sets two results side by side. The load runs in this process (solo.go) or in several (crew.go, child.go). The packages below are
-// internal/load (the callers and their checks), internal/target (the Redis), internal/report and internal/page (the same, for a browser).
+// to what it left, which leftovers.go checks, and compare.go sets two results side by side. The load runs in this process or in several (callers.go). The packages below are
+// internal/load (the callers and their checks) at the top of the project, internal/target (the Redis), internal/report and internal/page (the same, for a browser).
 package main
 
 import (
@@ -62,6 +62,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/internal/signals"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/load/crew"
 )
 
 // Exit codes.
@@ -80,7 +81,7 @@ func main() { os.Exit(roles(os.Args[1:])) }
 // The first argument of the processes that loadgen starts for itself.
 const (
 	keeperRole = "-keep-a-redis-server" // see target.Keep
-	childRole  = "-run-a-share"         // see child.go
+	childRole  = "-run-a-share"         // see crew.Work
 )
 
 // roles runs whichever process this is.
@@ -90,7 +91,7 @@ func roles(args []string) (exit int) {
 		case keeperRole:
 			return target.Keep(os.Stdin, os.Stdout)
 		case childRole:
-			return runChild(os.Stdin, os.Stdout)
+			return crew.Work(os.Stdin, os.Stdout, exitFailed, connect)
 		}
 	}
 	signals.Keep()

@@ -124,7 +124,7 @@ func buildOlder(t *testing.T) (program string) {
 		}
 	}
 	files["dispatcher/topology/reach.go"] = []byte(olderReach)
-	replace[filepath.Join(root, "cmd/loadgen/internal/load/limit.go")] = ""
+	replace[filepath.Join(root, "internal/load/limit.go")] = ""
 	written := 0
 	for path, text := range files {
 		laid := filepath.Join(dir, strconv.Itoa(written)+filepath.Ext(path))

@@ -149,7 +149,7 @@ func TestChildWithoutAParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	fmt.Fprintf(stdin, `{"share":{"plan":{"prefix":"loadgen:x:","names":1,"workers":1,"processes":1,"hold_ns":3600000000000,"duration_ns":3600000000000},"addresses":[{"url":%q}]}}`+"\n{\"go\":true}\n", server.URL())
+	fmt.Fprintf(stdin, `{"share":{"plan":{"prefix":"loadgen:x:","names":1,"workers":1,"processes":1,"hold_ns":3600000000000,"duration_ns":3600000000000},"where":[{"url":%q}]}}`+"\n{\"go\":true}\n", server.URL())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && len(server.Keys()) == 0 { // a sample comes every second
 	}

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/redisflags"
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/load"
+	"github.com/wheellock/wheellock/internal/load/crew"
 )
 
 // session is one run of the load, from the server's start to what it left; series.go has several. One goroutine owns it. A run:
@@ -49,21 +50,12 @@ type session struct {
 
 // callers are those of a run, in this process or in others.
 type callers interface {
-	// begin sets them going.
-	begin() error
-	// events tells what they do, in the order of each process; it is closed after the last of all.
-	events() <-chan event
-	// stop ends the load early; with hurry, without waiting for the last calls.
-	stop(hurry bool)
-}
-
-// event is news of a process.
-type event struct {
-	process int
-	sample  *load.Sample // or
-	note    string       // something to tell, or
-	died    string       // it ended too early, or
-	gone    bool         // it ended
+	// Begin sets them going.
+	Begin()
+	// Events tells what they do, in the order of each process; it is closed after the last of all.
+	Events() <-chan crew.Event
+	// Stop ends the load early; with hurry, without waiting for the last calls.
+	Stop(hurry bool)
 }
 
 // measure runs the load and says how it went. An error means that there is nothing to tell.
@@ -143,9 +135,7 @@ func (s *session) load() (problems []string, err error) {
 	if s.plan.Warmup == 0 {
 		s.before = s.read()
 	}
-	if err := callers.begin(); err != nil {
-		return nil, err
-	}
+	callers.Begin()
 	return s.follow(callers), nil
 }
 

@@ -35,6 +35,21 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
+// Spread is the middle of values and how far they lie apart.
+type Spread struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// SpreadOf is that of values; of none it is all 0.
+func SpreadOf(values []float64) Spread {
+	if len(values) == 0 {
+		return Spread{}
+	}
+	return Spread{Median(values), slices.Min(values), slices.Max(values)}
+}
+
 // Add adds all numbers and histograms of from, in exported fields and structs in them, to those of to.
 func Add[T any](to, from *T) { add(to, from, 1) }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/chart"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
@@ -124,15 +124,7 @@ func (c *content) prove(runs []*report.Result) {
 	var pairs int64
 	for _, r := range runs {
 		pairs += r.Pairs
-		k.Sections += r.Checks.Sections
-		k.InRedis += r.Checks.InRedis
-		k.NoVerdict += r.Checks.NoVerdict
-		k.Violations += r.Checks.Violations
-		k.SeenInRedis += r.Checks.SeenInRedis
-		k.Early += r.Checks.Early
-		k.TokensBack += r.Checks.TokensBack
-		k.Disordered += r.Checks.Disordered
-		k.Stuck += r.Checks.Stuck
+		figures.Add(&k, &r.Checks)
 		k.KeysLeft = append(k.KeysLeft, r.Checks.KeysLeft...)
 		k.Stranded = append(k.Stranded, r.Checks.Stranded...)
 		k.PermitsWrong = append(k.PermitsWrong, r.Checks.PermitsWrong...)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // aResult is a run of some seconds, in steps or not.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 func TestCollectorWaitsForAllProcesses(t *testing.T) {

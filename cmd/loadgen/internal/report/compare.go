@@ -39,7 +39,7 @@ func Compare(w io.Writer, a, b Side, places int) error {
 	for _, m := range metricsOf(a.Runs[0]) {
 		before, inA := m.over(a.Runs)
 		after, inB := m.over(b.Runs)
-		if !inA && !inB || (!inA || before.quiet()) && (!inB || after.quiet()) {
+		if !inA && !inB || (!inA || quiet(before)) && (!inB || quiet(after)) {
 			continue
 		}
 		changed := "n/a"
@@ -113,7 +113,7 @@ func settings(r *Result) map[string]any {
 }
 
 // cell is a median, and how far from it the runs are.
-func (m *Metric) cell(s Spread, known bool, runs int) string {
+func (m *Metric) cell(s figures.Spread, known bool, runs int) string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%9s %7s", "n/a", "")
@@ -125,7 +125,7 @@ func (m *Metric) cell(s Spread, known bool, runs int) string {
 }
 
 // change is in percent, rounded as it is written: what would be written as 0.0 is none, and better or worse of nothing.
-func change(before, after Spread) float64 {
+func change(before, after figures.Spread) float64 {
 	percent := math.Round(1000*(after.Median-before.Median)/before.Median) / 10
 	if percent == 0 {
 		return 0 // and not -0
@@ -136,7 +136,7 @@ func change(before, after Spread) float64 {
 // verdict says what a change means. Two sides of several runs overlap if the best run of one is as good as the worst of the other: then
 // the order of the medians may be chance. With n runs on each side, two sides that do not differ lie apart by chance in 2 of C(2n, n)
 // cases: in 2 of 252 for 5 runs. A side of one run has no range, so the verdict is that of the medians, and Compare warns of it.
-func (m *Metric) verdict(before, after Spread, known bool, runs ...int) string {
+func (m *Metric) verdict(before, after figures.Spread, known bool, runs ...int) string {
 	switch {
 	case !known || before.Median == after.Median || before.Median != 0 && change(before, after) == 0:
 		return ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // runsAt are runs with these throughputs and a median latency that is a thousandth of them, in µs.

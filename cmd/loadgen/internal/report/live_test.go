@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // screen is what a terminal shows after it got a text: enough of one for a line that is written again.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 	"github.com/wheellock/wheellock/internal/testkit/usage"
 )

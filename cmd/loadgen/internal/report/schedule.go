@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 

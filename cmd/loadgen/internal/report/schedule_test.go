@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 // loop is the account of a load in whose seconds, one after the other, so many pairs were done. It is open unless changed.

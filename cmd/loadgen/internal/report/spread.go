@@ -3,37 +3,25 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// Spread is where a metric lies over several runs of one load.
-type Spread struct {
-	Median, Min, Max float64
-}
-
-// width is how far the runs are apart, as a share of their median.
-func (s Spread) width() *float64 { return figures.Share(s.Max-s.Min, s.Median) }
-
 // over is the spread of a metric over runs. It is not known unless each run knows the metric.
-func (m *Metric) over(runs []*Result) (s Spread, known bool) {
+func (m *Metric) over(runs []*Result) (s figures.Spread, known bool) {
 	var values []float64
 	for _, r := range runs {
 		value := m.of(r)
 		if value == nil {
-			return Spread{}, false
+			return s, false
 		}
 		values = append(values, *value)
 	}
-	if len(values) == 0 {
-		return Spread{}, false
-	}
-	return Spread{figures.Median(values), slices.Min(values), slices.Max(values)}, true
+	return figures.SpreadOf(values), len(values) > 0
 }
 
 // quiet reports whether a metric was 0 in all runs, and so says nothing that needs a line.
-func (s Spread) quiet() bool { return s.Min == 0 && s.Max == 0 }
+func quiet(s figures.Spread) bool { return s.Min == 0 && s.Max == 0 }
 
 // SpreadTable writes how far the runs of one load are apart.
 func SpreadTable(w io.Writer, runs []*Result) {
@@ -67,9 +55,9 @@ type Figure struct{ Name, Per, Median, Least, Most, Spread string }
 // Figures are all metrics that say something of these runs.
 func Figures(runs []*Result) (all []Figure) {
 	for _, m := range metricsOf(runs[0]) {
-		if s, known := m.over(runs); known && !s.quiet() {
+		if s, known := m.over(runs); known && !quiet(s) {
 			write := m.unit.write
-			all = append(all, Figure{m.Name, m.per, write(s.Median), write(s.Min), write(s.Max), figures.Shown(s.width(), figures.Percent)})
+			all = append(all, Figure{m.Name, m.per, write(s.Median), write(s.Min), write(s.Max), figures.Shown(figures.Share(s.Max-s.Min, s.Median), figures.Percent)})
 		}
 	}
 	return all

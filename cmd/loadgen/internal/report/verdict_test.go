@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wheellock/wheellock/cmd/loadgen/internal/load"
+	"github.com/wheellock/wheellock/internal/load"
 )
 
 func TestVerdict(t *testing.T) {
