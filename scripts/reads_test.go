@@ -26,7 +26,11 @@ func TestAReplyWithoutTheRightToReadIsTrue(t *testing.T) {
 	b := realBox(t)
 	for _, s := range scenes() {
 		for _, command := range readsOf(s.script) {
-			for _, key := range append(slices.Clone(s.keys), "") {
+			keys := slices.Compact(slices.Sorted(slices.Values(s.keys)))
+			if len(keys) > 1 {
+				keys = append(keys, "") // all of them
+			}
+			for _, key := range keys {
 				b.run(t, s.name+", "+command+" "+key, func(t *testing.T, b *box) {
 					if s.setup != nil {
 						s.setup(b)

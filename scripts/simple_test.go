@@ -269,19 +269,6 @@ func TestSimpleLine(t *testing.T) {
 		turnBegan := func(b *box, ago int64) { // a release would begin it otherwise
 			b.must("ZADD", lineNames[1], fmt.Sprint(1<<52+b.serverMillis()-ago), "since")
 		}
-		t.Run("a refusal leaves a place at the end", func(t *testing.T) {
-			b := held(t, annOwner)
-			for _, owner := range []string{bobOwner, cidOwner} {
-				if got := b.standsSimple(owner, secret).Place(); got != (scripts.Place{Stands: true, New: true}) {
-					t.Errorf("%s: %+v", owner, got)
-				}
-			}
-			if got := b.standsSimple(bobOwner, secret).Place(); got != (scripts.Place{Stands: true}) {
-				t.Errorf("asked again: %+v", got)
-			}
-			b.wantLine(bobOwner+" 77", cidOwner+" 77")
-			b.lasts(lineNames[1], time.Minute)
-		})
 		for what, value := range simpleValues {
 			t.Run("the first behind another than an engine is to ask by itself: "+what, func(t *testing.T) {
 				b := held(t, value)
@@ -376,56 +363,6 @@ func TestSimpleLine(t *testing.T) {
 			b.listen(inbox(ann))
 			b.want(b.freesSimple(bobOwner, 0), waiting(0, 1), "the next release")
 			b.want(b.must("EXISTS", one), "0", "EXISTS")
-		})
-		t.Run("dead engines are passed over; without anybody alive the lock is freed", func(t *testing.T) {
-			b := held(t, annOwner)
-			b.listen(inbox(cid))
-			b.standsSimple(bobOwner, secret)
-			b.standsSimple(cidOwner, secret)
-			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
-			b.want(b.must("GET", one), cidOwner, "GET")
-			b.must("ZADD", lineNames[1], "1", bobOwner+" 77")
-			b.want(b.freesSimple(cidOwner, time.Minute), "0", "the next release")
-			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
-		})
-		t.Run("an engine that believes no message is given the lock, too: it is told to ask, and finds that it has it", func(t *testing.T) {
-			b := held(t, annOwner)
-			heard := b.listen(inbox(bob))
-			b.standsSimple(bobOwner, woken)
-			b.standsSimple(bobOwner, woken)
-			b.wantLine(bobOwner + " 1")
-			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
-			b.want(b.must("GET", one), bobOwner, "GET")
-			b.lasts(one, 10*time.Second)
-			b.want(b.said(inbox(bob), heard), "0", "the inbox")
-			b.wantLine()
-			if got := b.standsSimple(bobOwner, woken); got != 1 {
-				t.Errorf("asked again it is answered %d", got)
-			}
-			b.lasts(one, 30*time.Second)
-			b.wantLine()
-		})
-		t.Run("an engine that stands still is given the lock once, and then it is the next one's turn", func(t *testing.T) {
-			b := held(t, annOwner)
-			b.listen(inbox(bob))
-			heard := b.listen(inbox(cid))
-			b.standsSimple(bobOwner, woken)
-			b.standsSimple(cidOwner, secret)
-			b.want(b.freesSimple(annOwner, time.Minute), given, "the release")
-			simply(annOwner)(b) // bob has not come
-			b.want(b.freesSimple(annOwner, time.Minute), given, "the next release")
-			b.want(b.must("GET", one), cidOwner, "GET")
-			b.want(b.said(inbox(cid), heard), proof, "the inbox")
-		})
-		t.Run("a place whose lease grows keeps its position", func(t *testing.T) {
-			b := held(t, annOwner)
-			for _, ask := range []struct {
-				owner string
-				lease time.Duration
-			}{{bobOwner, 300 * time.Millisecond}, {cidOwner, 10 * time.Second}, {bobOwner, 9 * time.Second}} {
-				b.eval(scripts.AcquireSimpleInLine, lineNames[:2], 0, "PUBLISH", ask.owner, ask.lease, secret, channel)
-			}
-			b.wantLine(bobOwner+" 77", cidOwner+" 77")
 		})
 		t.Run("who takes the lock, or gives up, has no place any more", func(t *testing.T) {
 			b := held(t, annOwner)

@@ -192,36 +192,6 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// Many callers in two processes: never two at once.
-func TestExclusion(t *testing.T) {
-	t.Parallel()
-	redis, dir := redistest.Start(t), t.TempDir()
-	var inside atomic.Int64
-	var wg sync.WaitGroup
-	for range 2 {
-		s := newStorage(t, redis, dir)
-		for range 10 {
-			wg.Go(func() {
-				for range 10 {
-					if err := s.Lock(testkit.Soon(t), "a"); err != nil {
-						t.Error(err)
-						return
-					}
-					if n := inside.Add(1); n != 1 {
-						t.Errorf("%d at once", n)
-					}
-					time.Sleep(100 * time.Microsecond) // sleeps: how long it is held
-					inside.Add(-1)
-					if err := s.Unlock(testkit.Soon(t), "a"); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-	}
-	wg.Wait()
-}
-
 // lose deletes the lock of a name. Its holder is told a round trip later.
 func lose(t *testing.T, redis *redistest.Server, name string) {
 	t.Helper()

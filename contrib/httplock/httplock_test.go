@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,59 +61,6 @@ func wants(t *testing.T, site *httptest.Server, key string, status int) *http.Re
 	return answer
 }
 
-// A thousand requests for ten keys, at once, to two processes: never two of a key at the same time. If they wait, all are served; if
-// they do not, the others are told to come again.
-func TestOneRequestOfAKeyAtATime(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string]httplock.Options{"waiting": {Wait: testkit.Patience}, "not waiting": {Status: http.StatusLocked}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const requests, keys = 1000, 10
-			redis := redistest.Start(t)
-			var inside, served [keys]atomic.Int64
-			handle := func(_ http.ResponseWriter, r *http.Request) {
-				key, _ := strconv.Atoi(httplock.IdempotencyKey(r))
-				if now := inside[key].Add(1); now != 1 {
-					t.Errorf("%d requests of key %d at once", now, key)
-				}
-				time.Sleep(100 * time.Microsecond) // sleeps: how long the request takes
-				served[key].Add(1)
-				inside[key].Add(-1)
-			}
-			var sites []*httptest.Server
-			for range 2 {
-				e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.AnswerTimeout = testkit.Patience }) // of a busy machine
-				sites = append(sites, serve(t, e, opts, handle))
-			}
-			var ok, locked atomic.Int64
-			var wg sync.WaitGroup
-			for i := range requests {
-				wg.Go(func() {
-					switch answer, err := post(t, sites[i%2], strconv.Itoa(i%keys)); {
-					case err != nil:
-						t.Error(err)
-					case answer.StatusCode == http.StatusOK:
-						ok.Add(1)
-					case answer.StatusCode == http.StatusLocked && answer.Header.Get("Retry-After") != "":
-						locked.Add(1)
-					default:
-						t.Error(answer.Status)
-					}
-				})
-			}
-			wg.Wait()
-			var total int64
-			for key := range keys {
-				total += served[key].Load()
-			}
-			t.Logf("%d served, %d told to come again", ok.Load(), locked.Load())
-			if total != ok.Load() || ok.Load()+locked.Load() != requests || ok.Load() == 0 || opts.Wait > 0 && locked.Load() > 0 {
-				t.Errorf("%d were served, %d say so, %d were told to come again", total, ok.Load(), locked.Load())
-			}
-		})
-	}
-}
-
 // blocked is a handler that waits in its requests until it is told to go on.
 type blocked struct {
 	came chan *http.Request
@@ -140,14 +85,14 @@ func (b blocked) begin(t *testing.T, site *httptest.Server, key string) *http.Re
 func TestARequestWithoutAKeyIsServed(t *testing.T) {
 	t.Parallel()
 	b := newBlocked()
-	site := serve(t, testkit.Connect(t, redistest.Start(t).Addr()), httplock.Options{}, b.handle)
+	site := serve(t, testkit.Connect(t, redistest.Start(t).Addr()), httplock.Options{Status: http.StatusLocked}, b.handle)
 	if hold := httplock.HoldOf(b.begin(t, site, "a").Context()); hold == nil || hold.Name() != "http:a" {
 		t.Errorf("the hold is %v", hold)
 	}
 	if hold := httplock.HoldOf(b.begin(t, site, "").Context()); hold != nil {
 		t.Errorf("a request without a key has %v", hold)
 	}
-	wants(t, site, "a", http.StatusConflict)
+	wants(t, site, "a", http.StatusLocked)
 	close(b.on)
 }
 

@@ -12,9 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -388,56 +386,6 @@ func TestWhoseKey(t *testing.T) {
 		if answer := s.wants(key, "body", http.StatusOK); answer.body != "a 1" || runs.Load() != 3 {
 			t.Errorf("in the end the answer is %q, after %d runs", answer.body, runs.Load())
 		}
-	}
-}
-
-// Of many repetitions at once in several engines the handler serves one. The others wait for its answer, or are told to come again.
-func TestRepetitionsAtOnce(t *testing.T) {
-	t.Parallel()
-	for name, wait := range map[string]time.Duration{"waiting": testkit.Patience, "not waiting": 0} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const requests, keys = 240, 8
-			redis := redistest.Start(t)
-			var runs [keys]atomic.Int64
-			handle := func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				key, _ := strconv.Atoi(string(body))
-				fmt.Fprintf(w, "%d %d", key, runs[key].Add(1))
-			}
-			var sites []site
-			for range 3 {
-				e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.AnswerTimeout = testkit.Patience }) // of a busy machine
-				sites = append(sites, serve(t, e, newClient(t, redis.Addr()), idempotency.Options{Wait: wait}, handle))
-			}
-			var served, locked atomic.Int64
-			var wg sync.WaitGroup
-			for i := range requests {
-				wg.Go(func() {
-					key := strconv.Itoa(i % keys)
-					switch answer, err := sites[i%3].ask(http.MethodPost, key, key); {
-					case err != nil:
-						t.Error(err)
-					case answer.StatusCode == http.StatusOK && answer.body == key+" 1":
-						served.Add(1)
-					case answer.StatusCode == http.StatusConflict && answer.Header.Get("Retry-After") == "1":
-						locked.Add(1)
-					default:
-						t.Error(answer.Status, answer.body)
-					}
-				})
-			}
-			wg.Wait()
-			t.Logf("%d answered, %d told to come again", served.Load(), locked.Load())
-			for key := range runs {
-				if n := runs[key].Load(); n != 1 {
-					t.Errorf("the work of key %d ran %d times", key, n)
-				}
-			}
-			if wait > 0 && locked.Load() > 0 {
-				t.Errorf("%d were told to come again", locked.Load())
-			}
-		})
 	}
 }
 

@@ -193,7 +193,7 @@ func requestOf(t *testing.T, ctx context.Context) *http.Request {
 	return r
 }
 
-// A client that leaves while it waits leaves nothing behind.
+// Who does not wait is told to come again. A client that leaves while it waits leaves nothing behind.
 func TestAClientThatLeaves(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -209,6 +209,10 @@ func TestAClientThatLeaves(t *testing.T) {
 		s.Config.Handler.ServeHTTP(httptest.NewRecorder(), requestOf(t, context.Background()))
 	}()
 	testkit.Receive(t, "the first request to be served", came)
+	hasty := serve(t, e, newClient(t, redis.Addr()), idempotency.Options{}, func(http.ResponseWriter, *http.Request) { t.Error("the handler runs") })
+	if answer := hasty.wants("k", "", http.StatusConflict); answer.Header.Get("Retry-After") != "1" {
+		t.Errorf("who does not wait is told to come again after %q", answer.Header.Get("Retry-After"))
+	}
 	ctx, leave := context.WithCancel(context.Background())
 	waiting := make(chan int)
 	go func() {

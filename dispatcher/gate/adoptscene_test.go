@@ -20,12 +20,6 @@ func TestAdoptScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"nobody is there": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			answer not-mine                  -> a: lost
-			idle                             -> true
-			b locks                          -> acquire 2 1s
-			answer 1                         -> b: granted until 990ms`,
 		"refused, and for good": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			answer fault 1                   -> a: refused (fault 1) for now
@@ -160,12 +154,6 @@ func TestAdoptScenes(t *testing.T) {
 			b locks adopts java:1            -> adopt 2 java:1 1s
 			alone not-mine                   -> b: lost
 			idle                             -> true`,
-		"a caller that goes while it is asked for": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			a goes                           -> a: is not there
-			answer 1                         -> release 1
-			answer 0
-			idle                             -> true`,
 		"a caller that has gone when it is granted": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			a leaves
@@ -190,18 +178,6 @@ func TestAdoptScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms; b: lost; c: lost
 			b locks adopts u:2               -> b: lost
 			a unlocks                        -> release 1`,
-		"several want the same place, and nobody is there": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			b locks adopts java:1
-			c locks adopts java:2
-			answer not-mine                  -> a: lost; adopt 2 java:1 1s
-			answer not-mine                  -> b: lost; adopt 3 java:2 1s
-			answer 1                         -> c: granted until 990ms`,
-		"the first of several has gone": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			b locks adopts java:1
-			a goes                           -> a: is not there
-			answer 1                         -> b: granted until 990ms`,
 		"the first of several has gone, and the second wants another lease": `
 			a locks adopts java:1 lease 500ms -> adopt 1 java:1 500ms
 			b locks adopts java:1
@@ -209,16 +185,6 @@ func TestAdoptScenes(t *testing.T) {
 			answer 1                         -> release 1
 			answer 0                         -> adopt 2 java:1 1s
 			idle                             -> false`,
-		"or another lease for the watchdog": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			b locks adopts java:1 watch 2s
-			a goes                           -> a: is not there
-			answer 1                         -> release 1`,
-		"or a longer least time": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			b locks adopts java:1 least 2s
-			a goes                           -> a: is not there
-			answer 1                         -> release 1`,
 		"or a shorter least time": `
 			a locks adopts java:1 least 2s   -> adopt 1 java:1 2s
 			b locks adopts java:1 least 1s
@@ -235,15 +201,6 @@ func TestAdoptScenes(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> a: granted until 990ms, handed on; b ok: granted
 			handoffs                         -> 1`,
-		"a message meanwhile is heeded": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			b locks adopts java:1            -> adopt 3 java:1 1s
-			message
-			answer not-mine                  -> b: lost; acquire in line 4 1s n 1004
-			answer 1                         -> a: granted until 990ms`,
 		"while it is being freed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -342,11 +299,6 @@ func TestAdoptScenes(t *testing.T) {
 			after 3s                         -> (1.93s) release 1
 			answer not-mine
 			idle                             -> true`,
-		"while an acquire is on its way": `
-			a locks                          -> acquire 1 1s
-			b locks adopts java:1
-			answer held 5s                   -> adopt 2 java:1 1s; subscribe redisson_lock__channel:{stock}:wheellock:u
-			answer 1                         -> b: granted until 990ms`,
 		"while an acquire is on its way that takes it": `
 			a locks                          -> acquire 1 1s
 			b locks adopts java:1
@@ -422,12 +374,6 @@ func TestAdoptScenes(t *testing.T) {
 			after 1ms
 			a unlocks                        -> detach 1 5s
 			answer 0                         -> a ok: granted`,
-		"with a fixed lease": `
-			a locks adopts java:1 lease 500ms -> adopt 1 java:1 500ms
-			answer 1                         -> a: granted until 495ms
-			after 500ms                      -> (495ms) a ends: lost; release 1
-			answer 0
-			idle                             -> true`,
 	})
 }
 

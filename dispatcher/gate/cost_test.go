@@ -31,7 +31,7 @@ type populace struct {
 }
 
 const (
-	many     = 2000 // callers of each sort
+	many     = 1000 // callers of each sort
 	most     = 3 * mostServed
 	mostTold = 64
 )
@@ -363,11 +363,11 @@ func TestCostOfAnEvent(t *testing.T) {
 			t.Run(fmt.Sprintf("kind %d, %s", kind, name), func(t *testing.T) {
 				c := newPopulace(t, kind)
 				states[name](c)
-				for range 2000 {
+				for range 1000 {
 					c.happen()
 				}
 				c.free = true // all get what they want
-				for range 2000 {
+				for range 1000 {
 					c.happen()
 				}
 				for what, n := range c.beyond {

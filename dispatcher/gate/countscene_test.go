@@ -31,15 +31,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			idle                             -> false
 			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
-		"a try is told with all who want as much, once Redis was asked for it": `
-			a locks n 2 try                  -> take 1 2x1,
-			b locks n 1 try
-			c locks n 3 try
-			answer 0                         -> a: taken for who knows how long, absent; take 2 1x1,3x1,
-			answer 0                         -> b: taken for who knows how long, absent; c: taken for who knows how long, absent
-			d locks n 1                      -> take 3 1x1,
-			e locks n 1 try                  -> e: taken for who knows how long
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"callers who come while a question is on its way are asked for next": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 2
@@ -83,19 +74,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			c locks n 5                      -> take 4 5x1, n 5 collects
 			answer 0
 			c waits-no-longer                -> c: gave up, last taken for who knows how long, absent`,
-		"a question whose answer was lost is sent again, for those who wait now": `
-			a locks n 5                      -> take 1 5x1,
-			b locks n 1
-			lost
-			a goes                           -> a: is not there
-			c locks n 2
-			d locks n 1 try                  -> d: taken for who knows how long
-			after 20ms                       -> (17ms) take 1 1x1,2x1, next 1
-			lost
-			after 40ms                       -> (37ms) take 1 1x1,2x1, next 1
-			answer 1                         -> b: granted; take 2 2x1,
-			answer 2                         -> c: granted
-			idle                             -> true`,
 		"a question whose answer never came": `
 			a locks n 5                      -> take 1 5x1,
 			lost
@@ -148,14 +126,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 200ms                      -> (37ms) give 1 n 1
 			again LOADING                    -> x ok: refused for now "LOADING"
 			idle                             -> true`,
-		"a release that is refused for good": `
-			x changes give 1                 -> give 1 n 1
-			denied NOPERM                    -> x ok: refused "NOPERM"
-			y changes give 1                 -> give 2 n 1
-			answer fault 5                   -> y ok: refused (fault 5)
-			z changes give 1                 -> give 3 n 1
-			answer fault 6                   -> z ok: refused (fault 6)
-			idle                             -> true`,
 		"a change that does not last fails while the link is down": `
 			x changes set-permits 5          -> set permits 1 n 5
 			y changes set-permits 6
@@ -203,18 +173,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer late                      -> take 2 1x1, next 1
 			answer late
 			a times-out                      -> a: timed out, last too late "by the clock of Redis it came more than 2s after it was sent, and did nothing"`,
-		"our own messages are no news": waitsForTwo + `
-			b locks n 3
-			x changes give 1                 -> give 3 n 1
-			message
-			answer 1                         -> x ok: granted 1; take 4 2x1,3x1, n 2 collects
-			answer 0
-			message                          -> take 5 2x1,3x1, n 2 collects
-			answer 0
-			x changes give 1                 -> give 6 n 1
-			answer 2                         -> x ok: granted 2; take 7 2x1,3x1, n 2 collects
-			answer 0
-			message                          -> take 8 2x1,3x1, n 2 collects`,
 		"a take that too few replicas have goes back": `
 			a locks n 2                      -> take 1 2x1,
 			b locks try                      -> b: taken for who knows how long
@@ -224,15 +182,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			after 20ms                       -> (17ms) take 3 2x1,
 			answer 2                         -> a: granted
 			idle                             -> true`,
-		"a refused subscription": `
-			a locks n 2                      -> take 1 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_sc:{stock}
-			after 3s                         -> (1.973s) take 2 2x1,
-			idle                             -> false
-			a locks n 2
-			answer 0
-			after 3s                         -> (1.567s) take 3 2x2,`,
 		"a broken link": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 1 try                  -> b: taken for who knows how long
@@ -313,21 +262,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			answer 1                         -> x ok: granted 1; take 7 2x1, n 2 collects
 			answer 0
 			message                          -> take 8 2x1, n 2 collects`,
-		"pauses of changes begin anew": `
-			x changes give 1                 -> give 1 n 1
-			answer fault 1
-			after 20ms                       -> (17ms) give 1 n 1
-			answer fault 1
-			after 40ms                       -> (37ms) give 1 n 1
-			answer 0                         -> x ok: granted
-			x changes give 1                 -> give 2 n 1
-			answer fault 1
-			after 20ms                       -> (17ms) give 2 n 1
-			link-up
-			answer fault 1
-			link-up                          -> give 2 n 1
-			answer fault 1
-			after 20ms                       -> (17ms) give 2 n 1`,
 		"a subscription that is refused later": waitsForTwo + `
 			subscribed NOPERM
 			after 2s                         -> (500ms) take 3 2x1, n 2 collects`,

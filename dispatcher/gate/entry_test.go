@@ -30,24 +30,26 @@ func TestTheOwnerOfASimpleLockHasASalt(t *testing.T) {
 
 // A re-entry and an adoption wait for no caller of this process, so no bound on these is for them.
 func TestWhoQueues(t *testing.T) {
-	playWorld(t, "behind a hold", func(w *world) {
-		a := w.newProcess("A")
-		c, java := a.ask(stock, wants{owner: 7}), "java:1"
-		a.expect(Acquire).answer()
-		for waiter, want := range map[*Waiter]bool{{}: true, {Owner: 8}: true, {Owner: 7}: false, {Adopts: &java}: false} {
-			w.want(c.hold.Entry.Queues(waiter) == want, "%+v to queue: %v", waiter, want)
+	b, java := newBench(t, MutexKind, time.Second), "java:1"
+	b.ask(func(w *Waiter) { w.Owner = 7 })
+	b.run(10 * time.Millisecond)
+	for waiter, want := range map[*Waiter]bool{{}: true, {Owner: 8}: true, {Owner: 7}: false, {Adopts: &java}: false} {
+		if is := b.entry.Queues(waiter); is != want {
+			t.Errorf("behind a hold %+v queues: %v", waiter, is)
 		}
-		w.want(NewEntry("pool", SemaphoreKind, a.cfg).Queues(&Waiter{Adopts: &java}), "all callers of a semaphore to queue")
-	})
+	}
+	if !newBench(t, SemaphoreKind, time.Second).entry.Queues(&Waiter{Adopts: &java}) {
+		t.Error("not all callers of a semaphore queue")
+	}
 }
 
 // A hold says whether the watchdog renews it.
 func TestWatchedHolds(t *testing.T) {
-	w := newWorld(t)
-	a := w.newProcess("A")
-	watched := a.ask(stock, wants{owner: 7})
-	a.expect(Acquire).answer()
-	fixed := a.ask(stock, wants{owner: 7, lease: 100 * time.Millisecond})
-	w.want(watched.hold.Watched() && !fixed.hold.Watched(), "%v is watched and %v is not", watched, fixed)
-	w.settle()
+	b := newBench(t, MutexKind, time.Second)
+	watched := b.ask(func(w *Waiter) { w.Owner = 7 })
+	b.run(10 * time.Millisecond)
+	fixed := b.ask(func(w *Waiter) { w.Owner, w.Watch, w.LeaseTime = 7, false, 100*time.Millisecond })
+	if !watched.hold.Watched() || fixed.hold.Watched() {
+		t.Errorf("watched are %v and %v, want true and false", watched.hold.Watched(), fixed.hold.Watched())
+	}
 }

@@ -33,20 +33,6 @@ func TestFairScenes(t *testing.T) {
 			a unlocks                        -> fair release 1
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"a release takes the lock for the next waiter": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			c locks lease 5s
-			answer 1                         -> a: granted until 990ms; fair ask 0 OLD next 2 n 2
-			answer held 1s
-			a unlocks                        -> fair release 1 1s next 2
-			answer passed                    -> a ok: granted; b: granted until 990ms
-			b unlocks                        -> fair release 2 5s next 3
-			answer passed                    -> b ok: granted; c: granted until 4.95s
-			c until                          -> 4.95s
-			c unlocks                        -> fair release 3
-			answer 0                         -> c ok: granted
-			idle                             -> true`,
 		"a release that did not": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			answer 2                         -> a ok: granted; subscribe redisson_lock__channel:{stock}:u:2
@@ -59,37 +45,6 @@ func TestFairScenes(t *testing.T) {
 			b unlocks                        -> fair release 2
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
-		"a release of one whose next does not stand in the queue yet": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks try                      -> b: taken for 990ms
-			a unlocks                        -> fair release 1
-			c locks
-			answer 0                         -> a ok: granted; fair ask 2 NEW 1s next 2 n 1
-			answer 1                         -> c: granted until 990ms
-			d locks                          -> fair ask 0 OLD next 3 n 1
-			c unlocks
-			answer 1                         -> fair release 2 1s next 3`,
-		"a first waiter says that it lives by its question alone, however late the answer before came": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer held 50s                  -> subscribe redisson_lock__channel:{stock}:u:1
-			subscribed                       -> fair ask 1 OLD 1s
-			after 1s
-			answer held 50s
-			suspect`,
-		"a waiter that comes while the lock is held joins": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks                          -> fair ask 0 OLD next 2 n 1
-			answer held 1s
-			c locks                          -> fair ask 0 OLD next 3 n 1
-			d locks
-			answer held 1s                   -> fair ask 0 OLD next 4 n 1
-			answer held 1s
-			after 200ms                      -> fair ask 0 OLD
-			answer held 1s
-			a unlocks                        -> fair release 1 1s next 2
-			answer passed                    -> a ok: granted; b: granted until 1.19s`,
 		"a try stands nowhere": `
 			a locks try                      -> fair ask 1 TRY 1s
 			answer held 5s                   -> a: taken for 5s
@@ -216,16 +171,6 @@ func TestFairScenes(t *testing.T) {
 			after 3s                         -> (2.008s) fair leave 2 n 1
 			answer 0                         -> fair release 2
 			answer 0
-			idle                             -> true`,
-		"a grant for who has gone": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			a leaves
-			answer 1                         -> a: is not there; fair release 1
-			answer 0                         -> fair ask 2 NEW 1s next 2 n 1
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> fair release 2
-			answer 0                         -> b ok: granted
 			idle                             -> true`,
 		"a grant for who is not the first any more": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
@@ -396,28 +341,6 @@ func TestFairScenes(t *testing.T) {
 			link-up                          -> renew 1 1s
 			answer 1
 			a unlocks                        -> fair release 1 1s next 2`,
-		"a message while a place is given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 1; subscribe redisson_lock__channel:{stock}:u:1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
-			subscribed                       -> fair ask 1 OLD 1s
-			message
-			b goes                           -> b: is not there; unsubscribe redisson_lock__channel:{stock}:u:2
-			answer held 5s                   -> fair leave 2 n 1
-			answer 0                         -> fair ask 1 OLD 1s
-			answer held 5s`,
-		"a message while a question is on its way and another place is given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			answer held 5s                   -> fair ask 1 OLD 1s next 2 n 1; subscribe redisson_lock__channel:{stock}:u:1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
-			subscribed                       -> fair ask 1 OLD 1s
-			b goes                           -> b: is not there; unsubscribe redisson_lock__channel:{stock}:u:2
-			message
-			answer held 5s                   -> fair leave 2 n 1
-			answer 0                         -> fair ask 1 OLD 1s
-			answer held 5s`,
 		"pauses of leaving begin anew": fairWaiting + `
 			a goes                           -> a: is not there; fair leave 1 n 1; unsubscribe redisson_lock__channel:{stock}:u:1
 			answer fault 1
@@ -591,11 +514,6 @@ func TestFairClaimScenes(t *testing.T) {
 			given 1
 			answer 0
 			idle                             -> true`,
-		"a fair lock is never released to claims": `
-			codes
-			force x:1 0                      -> fair release 0 x:1
-			force x:2 0
-			answer 1                         -> force ok: granted; fair release 0 x:2`,
 		"a claim is that of one place": fairClaimed + `
 			c locks                          -> fair ask 1 OLD 1002 3s next 2 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:2

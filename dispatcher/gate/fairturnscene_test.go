@@ -5,12 +5,6 @@ import "testing"
 // invariant: fair-queue-order
 func TestFairTurnScenes(t *testing.T) {
 	playScenes(t, FairKind, map[string]string{
-		"who has no place yet asks for one after a release": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> fair release 1
-			b locks
-			answer 0                         -> a ok: granted; fair ask 2 NEW 1s next 2 n 1`,
 		"a question of the queue's that failed is repeated after a pause": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms
@@ -35,12 +29,6 @@ func TestFairTurnScenes(t *testing.T) {
 			b locks watch 3s                 -> fair ask 1 NEW 3s next 1 n 1
 			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
 			subscribed                       -> fair ask 1 OLD 3s`,
-		"who may not listen has no claim": `
-			codes
-			b locks                          -> fair ask 1 NEW 3s next 1 n 1
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:u:1
-			subscribed NOPERM
-			link-up                          -> fair ask 1 OLD 3s`,
 	})
 }
 

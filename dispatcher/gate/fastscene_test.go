@@ -9,12 +9,6 @@ import (
 // invariant: answered-once
 func TestFailFastScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"one that sleeps, and one that waits on": waitsForOthers + `
-			b locks fast
-			c locks
-			link-breaks
-			link-down                        -> b: doubtful
-			waiting                          -> 2`,
 		"the only one: its place is given up": `
 			a locks fast                     -> acquire 1 1s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -36,13 +30,6 @@ func TestFailFastScenes(t *testing.T) {
 			a locks fast                     -> acquire 1 1s
 			link-down                        -> a: doubtful
 			answer 1                         -> release 1`,
-		"behind a hold of this process": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks fast
-			link-breaks
-			link-down                        -> b: doubtful
-			a unlocks                        -> release 1`,
 		"a re-entry that needs a longer lease": `
 			a locks owner 7 lease 500ms      -> acquire 1 500ms
 			answer 1                         -> a: granted until 495ms

@@ -23,14 +23,6 @@ const placed = `
 // invariant: gift-counts-from-its-acquire, detached-name-stays
 func TestGiftScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a lock that is given counts from the question, and is renewed soon": placed + `
-			stall 700ms
-			given 2                          -> b: granted until 2.97s
-			after 49ms
-			after 1ms                        -> renew 2 3s
-			answer 1
-			b unlocks                        -> release 2
-			answer given 2                   -> b ok: granted`,
 		"what is unlocked soon is not renewed": placed + `
 			given 2                          -> b: granted until 2.97s
 			b unlocks                        -> release 2
@@ -46,11 +38,6 @@ func TestGiftScenes(t *testing.T) {
 			after 50ms                       -> renew 2 10m0s
 			again CLUSTERDOWN                -> b at risk: refused for now "CLUSTERDOWN"
 			after 1s                         -> (200ms) renew 2 10m0s; (950ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u`,
-		"what wakes waiters of Redisson beside a code wakes nobody here": placed + `
-			redisson
-			given 9                          -> acquire in line 2 3s n 1002
-			redisson
-			answer stands 2s`,
 		"another code is a hint": placed + `
 			given 9                          -> acquire in line 2 3s n 1002
 			answer stands 2s`,
@@ -179,11 +166,6 @@ func TestGiftScenes(t *testing.T) {
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			given 2                          -> acquire in line 2 10s n 1002
 			answer 1                         -> c: granted until 9.9s`,
-		"a code that comes while nobody knows what became of the question": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			lost
-			given 2                          -> acquire in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s`,
 		"a place that nobody wants by the time of the answer is given up once": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			b waits-no-longer                -> b: gave up, last taken for 2s
@@ -203,20 +185,6 @@ func TestGiftScenes(t *testing.T) {
 			answer 1
 			after 960ms                      -> (950ms) unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			b unlocks                        -> release 2`,
-		"who was never refused stands nowhere": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer 1                         -> b: granted until 2.97s
-			b unlocks                        -> release 1`,
-		"an acquire of one who has a fixed lease is repeated as it was": `
-			codes
-			b locks lease 10s                -> acquire 1 10s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1002
-			lost
-			link-up                          -> acquire in line 2 10s n 1002
-			answer 1                         -> b: granted until 9.9s
-			b unlocks                        -> release from line 2 n 1002`,
 		"a lock that is given for longer than its holder's lease is released for as long": placed + `
 			c locks lease 100ms
 			b waits-no-longer                -> b: gave up, last taken for 2s
@@ -230,43 +198,11 @@ func TestGiftScenes(t *testing.T) {
 			given 2
 			answer 1                         -> force ok: granted; acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 2.97s`,
-		"a code that comes too late": placed + `
-			given 2                          -> b: granted until 2.97s
-			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted
-			c locks                          -> acquire in line 3 3s n 1003
-			answer joins 2s
-			stall 1s
-			link-up                          -> acquire in line 3 3s n 1003
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}
-			stall 980ms
-			alarm                            -> 707ms
-			given 3                          -> c: granted until 2.97s`,
 		"what was given for one is granted to another, for his lease": placed + `
 			c locks watch 5s
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			given 2                          -> c: granted until 2.97s
 			after 50ms                       -> renew 2 5s`,
-		"a place ends with the lock that was given to it": placed + `
-			given 2                          -> b: granted until 2.97s
-			c locks lease 10s
-			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire in line 3 10s n 1003
-			answer 1                         -> c: granted until 9.9s
-			c unlocks                        -> release 3
-			answer 0                         -> c ok: granted
-			d locks                          -> acquire in line 4 3s n 1004`,
-		"a lock that is given ends a row of refusals": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			again OOM
-			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
-			again OOM
-			after 40ms                       -> (33ms) acquire in line 2 3s n 1002
-			again OOM
-			given 2                          -> b: granted until 2.97s
-			after 50ms                       -> renew 2 3s
-			again OOM
-			after 60ms                       -> renew 2 3s`,
 		"a lock that is given begins a new turn": placed + `
 			given 2                          -> b: granted until 2.97s
 			c locks

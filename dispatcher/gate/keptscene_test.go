@@ -38,19 +38,6 @@ func TestKeptScenes(t *testing.T) {
 			subscribed
 			a locks
 			after 2ms                        -> acquire in line 5 1s n 1005`,
-		"the message of a name that was detached is a hint": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a detaches 5s                    -> detach 2 5s
-			answer 1                         -> a ok: granted; acquire in line 3 1s n 1003
-			answer held 5s
-			message                          -> acquire in line 4 1s n 1004
-			message`,
 		"an extension within what the tenure has": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -74,14 +61,6 @@ func TestKeptScenes(t *testing.T) {
 			b unlocks                        -> release 3
 			answer 1                         -> b ok: granted
 			after 2ms                        -> acquire 4 1s`,
-		"who gives up after a grant hears that the name was taken": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			again LOADING
-			after 20ms                       -> (17ms) acquire 2 1s
-			answer 1                         -> a: granted until 1.007s
-			a unlocks                        -> release 2
-			b times-out                      -> b: timed out, last taken`,
 	})
 }
 

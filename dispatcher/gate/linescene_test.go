@@ -30,14 +30,6 @@ func TestLineScenes(t *testing.T) {
 			answer not-mine
 			idle                             -> true
 			alarm                            -> none`,
-		"it is left to the first also where others listen": `
-			codes
-			a locks                          -> acquire 1 3s
-			answer 1                         -> a: granted until 2.97s
-			a unlocks                        -> release 1
-			answer waiting 1 1               -> a ok: granted
-			b locks
-			alarm                            -> 18ms`,
 		"a 0 asks at once": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			answer stands 2s`,
@@ -72,12 +64,6 @@ func TestLineScenes(t *testing.T) {
 			told 0                           -> acquire in line 2 3s n 1002
 			answer stands 2s
 			says 0`,
-		"a 1 that comes while a question is on its way asks after the pause": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			told 1
-			answer stands 2s
-			after 15ms
-			after 1ms                        -> acquire in line 2 3s n 1002`,
 		"a 1 asks after two round trips, if these are longer": placed + `
 			rtt 10ms
 			told 1
@@ -107,40 +93,6 @@ func TestLineScenes(t *testing.T) {
 			given 2                          -> b: granted until 2.97s
 			told 0
 			told 1`,
-		"an inbox that is refused": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 3s
-			answer held 2s
-			message                          -> acquire 3 3s
-			answer 1                         -> b: granted until 2.97s
-			b unlocks                        -> release 3
-			answer 0                         -> b ok: granted
-			after 10s                        -> (1s) unsubscribe redisson_lock__channel:{stock}`,
-		"who may not listen to the inbox listens to the channel for as long as somebody waits": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire 2 3s
-			after 2s
-			answer held 2s
-			after 1s
-			message                          -> acquire 3 3s`,
-		"an inbox that is refused after a break, with a place that is given nothing": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			answer joins 2s
-			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 3s n 1002`,
-		"a place is given up although a TryLock is asked for once more": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			b waits-no-longer                -> b: gave up, last taken for 2s
-			c locks try
-			answer late                      -> release from line 2 n 1002
-			answer not-mine                  -> acquire 3 3s
-			answer held 2s                   -> c: taken for 2s`,
 		"who waits beside a TryLock joins the line when that is refused": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer not-mine
@@ -149,20 +101,6 @@ func TestLineScenes(t *testing.T) {
 			answer held 2s                   -> c: taken for 2s; acquire in line 4 3s n 1004
 			answer joins 2s
 			given 4                          -> d: granted until 2.97s`,
-		"who waits with a question from before the inbox was heard joins the line when that is refused": `
-			codes
-			b locks                          -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			link-up                          -> acquire 2 3s
-			lost
-			subscribed                       -> acquire 2 3s
-			answer held 2s                   -> acquire in line 3 3s n 1003
-			answer joins 2s`,
-		"an inbox that is refused after a break": placed + `
-			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 3s n 1002
-			answer stands 2s
-			message                          -> acquire in line 2 3s n 1002`,
 		"a link that works again after an outage": placed + `
 			link-up                          -> acquire in line 2 3s n 1002
 			answer stands 2s
@@ -175,13 +113,6 @@ func TestLineScenes(t *testing.T) {
 			c locks lease 10s
 			b unlocks                        -> release 2
 			answer waiting 0 2               -> b ok: granted
-			after 17ms
-			after 1ms                        -> acquire in line 3 10s n 1003`,
-		"it is left to the first also by a caller that comes at once": placed + `
-			given 2                          -> b: granted until 2.97s
-			b unlocks                        -> release 2
-			answer waiting 0 2               -> b ok: granted
-			c locks lease 10s
 			after 17ms
 			after 1ms                        -> acquire in line 3 10s n 1003`,
 		"it is left for four round trips, if these are longer": placed + `

@@ -51,24 +51,6 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			answer 1125899906842624          -> a ok: granted
 			idle                             -> true`,
-		"what a caller hears of a lock that another has": `
-			a locks try                      -> acquire 1 1s
-			answer held 700ms                -> a: taken for 700ms
-			b locks                          -> acquire 2 1s
-			answer held 600ms                -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			c locks try                      -> c: taken for 600ms
-			subscribed                       -> acquire in line 3 1s n 1003
-			answer held 600ms                -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 4 1s n 1004
-			answer held 600ms
-			after 100ms
-			b times-out                      -> b: timed out, last taken for 500ms
-			d locks                          -> acquire in line 5 1s n 1005
-			answer held 450ms
-			after 400ms
-			d waits-no-longer                -> d: gave up, last taken for 50ms
-			after 700ms
-			idle                             -> false`,
 		"a question whose answer was lost is asked again for who is first now": `
 			a locks lease 300ms              -> acquire 1 300ms
 			b locks lease 500ms
@@ -87,21 +69,6 @@ func TestMutexScenes(t *testing.T) {
 			after 20ms                       -> (17ms) acquire 1 1s
 			answer 1                         -> release 1
 			answer 0                         -> acquire 2 500ms`,
-		"a question that nobody has an interest in any more is taken back": `
-			a locks                          -> acquire 1 1s
-			lost
-			a goes                           -> a: is not there
-			after 3s                         -> (17ms) release 1
-			answer not-mine                  -> release 1
-			after 1s
-			idle                             -> false`,
-		"a link that came up while a question was on its way": `
-			a locks                          -> acquire 1 1s
-			link-up
-			not-sent                         -> acquire 2 1s
-			not-sent
-			after 900ms
-			after 200ms                      -> (100ms) acquire 3 1s`,
 		"pauses grow, and what is answered begins anew": `
 			a locks                          -> acquire 1 1s
 			again LOADING
@@ -153,23 +120,6 @@ func TestMutexScenes(t *testing.T) {
 			answer fault 6                   -> c: refused (fault 6)
 			d locks                          -> acquire 3 1s
 			answer fault 5                   -> d: refused (fault 5)
-			idle                             -> true`,
-		"a subscription that is refused": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_lock__channel:{stock}
-			subscribed NOPERM
-			after 1s
-			b locks
-			after 1s                         -> (973ms) acquire 2 1s
-			answer 1                         -> a: granted until 2.963s`,
-		"a subscription that is refused later": waitsForOthers + `
-			subscribed NOPERM
-			message                          -> acquire in line 4 1s n 1004
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 4
-			answer 0                         -> a ok: granted
-			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
 		"messages in vain are heeded less often": waitsForOthers + `
 			message                          -> acquire in line 4 1s n 1004
@@ -250,43 +200,6 @@ func TestMutexScenes(t *testing.T) {
 			after 2s
 			answer 1
 			after 2ms                        -> acquire 2 1s`,
-		"an unlock of what is gone": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 1
-			answer not-mine                  -> a ok: lost
-			b locks                          -> acquire 2 1s
-			answer 1                         -> b: granted until 990ms
-			b drops                          -> release 2
-			answer nobody-told
-			idle                             -> true`,
-		"a waiter with another lease gets the lock after a release and an acquire": `
-			a locks                          -> acquire 1 1s
-			b locks lease 500ms
-			c locks watch 3s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 1
-			after 3ms
-			answer 0                         -> a ok: granted; acquire 2 500ms
-			after 4ms
-			answer 1                         -> b: granted until 498ms
-			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire 3 3s
-			answer 1                         -> c: granted until 2.977s
-			c unlocks                        -> release 3
-			answer 0                         -> c ok: granted
-			idle                             -> true`,
-		"a hold of another lease after a re-entry is not handed on": `
-			a locks owner 7                  -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7 lease 3s         -> renew 1 3s
-			answer 1                         -> b: granted until 2.97s, re-entered
-			b unlocks                        -> b ok: granted
-			c locks
-			a unlocks                        -> release 1
-			answer 0                         -> a ok: granted; acquire 2 1s
-			answer 1                         -> c: granted until 990ms
-			c until                          -> 990ms`,
 		"a fixed re-entry, then a watched one": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -350,12 +263,6 @@ func TestMutexScenes(t *testing.T) {
 			force java:1 0                   -> release 0 java:1
 			not-sent                         -> force ok: down
 			idle                             -> true`,
-		"force and a question that got no answer": `
-			a locks                          -> acquire 1 1s
-			lost
-			force u:1 1
-			after 20ms                       -> (17ms) acquire 1 1s
-			answer 1                         -> release 1`,
 		"a drained engine answers those in the queue, those that wait for a renewal, and those that want to adopt": `
 			a locks owner 7                  -> acquire 1 1s
 			b locks
@@ -368,17 +275,6 @@ func TestMutexScenes(t *testing.T) {
 			close                            -> a ends: closed; a ok: closed
 			answer 0                         -> release 1
 			idle                             -> false`,
-		"a closed engine whose question is on its way": `
-			a locks                          -> acquire 1 1s
-			close                            -> a: closed
-			answer 1                         -> release 1
-			answer 0
-			idle                             -> true`,
-		"nothing will be heard any more": `
-			force java:1 0                   -> release 0 java:1
-			end                              -> force ok: closed
-			a locks
-			idle                             -> false`,
 		"a hold may last for so long": `
 			max-hold 500ms
 			a locks                          -> acquire 1 1s
@@ -388,20 +284,6 @@ func TestMutexScenes(t *testing.T) {
 			after 200ms                      -> (100ms) a ends: too long; release 1
 			answer 0
 			idle                             -> true`,
-		"a grant that nobody takes": `
-			a locks                          -> acquire 1 1s
-			b locks lease 300ms
-			c locks
-			a leaves
-			answer 1                         -> a: is not there; release 1
-			answer 0                         -> acquire 2 300ms
-			answer 1                         -> b: granted until 295ms
-			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire 3 1s
-			answer 1                         -> c: granted until 990ms
-			c leaves
-			after 300ms
-			idle                             -> false`,
 		"a grant tells those who ask once": `
 			a locks owner 7 try              -> acquire 1 1s
 			b locks try
@@ -528,28 +410,6 @@ func TestMutexScenes(t *testing.T) {
 			message                          -> acquire in line 7 1s n 1007
 			answer 1                         -> b: granted until 990ms
 			message                          -> renew 7 1s`,
-		"a release that nobody heard, and a message that was taken for ours": leftToOthers + `
-			message
-			answer 0                         -> a ok: granted; acquire in line 5 1s n 1005
-			answer held 1s
-			message                          -> acquire in line 6 1s n 1006
-			answer 1                         -> b: granted until 990ms
-			b drops                          -> release 6
-			answer not-mine
-			c locks                          -> acquire in line 7 1s n 1007
-			answer held 1s
-			after 10ms
-			message                          -> acquire in line 8 1s n 1008
-			answer 1                         -> c: granted until 1s
-			c unlocks                        -> release 8
-			lost
-			after 20ms                       -> (19ms) release 8
-			answer 1                         -> c ok: granted
-			message
-			d locks                          -> acquire in line 9 1s n 1009
-			answer held 1s
-			after 1ms
-			message                          -> acquire in line 10 1s n 1010`,
 		"a subscription ends a second after the last waiter": waitsForOthers + `
 			a goes                           -> a: is not there
 			after 900ms
@@ -562,17 +422,6 @@ func TestMutexScenes(t *testing.T) {
 			idle                             -> true
 			c locks                          -> acquire 5 1s
 			answer held 1s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u; subscribe redisson_lock__channel:{stock}`,
-		"a release is left to others who listen also where nobody waits": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 1
-			answer 3                         -> a ok: granted
-			b locks
-			after 2ms                        -> acquire 2 1s
-			answer 1                         -> b: granted until 992ms
-			c locks
-			b unlocks                        -> c: granted until 992ms, handed on; b ok: granted
-			idle                             -> false`,
 		"turns and pauses grow while nobody takes what is left to others": leftToOthers + `
 			answer 2                         -> a ok: granted
 			after 2ms                        -> acquire in line 5 1s n 1005
@@ -592,12 +441,6 @@ func TestMutexScenes(t *testing.T) {
 			b unlocks                        -> release 7
 			answer 2                         -> b ok: granted
 			after 34ms                       -> acquire in line 8 1s n 1008`,
-		"what time has ended ends before a caller comes": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			stall 2s
-			b locks                          -> a ends: lost; acquire 2 1s
-			answer 1                         -> b: granted until 2.99s`,
 		"what time has ended ends before an extension": `
 			a locks lease 500ms              -> acquire 1 500ms
 			answer 1                         -> a: granted until 495ms
@@ -619,12 +462,6 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> a ends: lost; release 1
 			answer 0                         -> acquire 2 1s
 			answer 1                         -> b: granted until 3.39s`,
-		"what time has ended ends before a message": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks
-			stall 2s
-			message                          -> a ends: lost; acquire 2 1s`,
 		"what time has ended ends before the link is up": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -637,26 +474,6 @@ func TestMutexScenes(t *testing.T) {
 			stall 2s
 			force u:1 1                      -> a ends: lost; release 1 u:1
 			answer 0                         -> force ok: granted`,
-		"an unlock of long ago": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 1
-			not-sent
-			b locks
-			stall 5s
-			b goes                           -> b: is not there; a ok: doubtful
-			idle                             -> true`,
-		"a re-entry that gives up is granted nothing": `
-			a locks owner 7                  -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks owner 7 lease 3s         -> renew 1 3s
-			c locks owner 7 lease 4s
-			c times-out                      -> c: timed out, last taken for 990ms
-			answer 1                         -> b: granted until 2.97s, re-entered
-			d locks owner 7 lease 9s         -> renew 1 9s
-			d goes                           -> d: is not there
-			answer 1
-			a unlocks                        -> a ok: granted`,
 		"without a watched hold nothing is renewed": `
 			a locks owner 7                  -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -686,12 +503,6 @@ func TestMutexScenes(t *testing.T) {
 			b locks owner 7 lease 900ms try  -> renew 1 900ms
 			answer not-mine                  -> a ends: lost; acquire 2 900ms
 			answer 1                         -> b: granted until 891ms`,
-		"a try to re-enter whose tenure is gone, while others wait": `
-			a locks owner 7 lease 300ms      -> acquire 1 300ms
-			answer 1                         -> a: granted until 295ms
-			c locks
-			b locks owner 7 lease 900ms try  -> renew 1 900ms
-			answer not-mine                  -> a ends: lost; b: taken; acquire 2 1s`,
 		"an extension has an end of its own": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -702,19 +513,6 @@ func TestMutexScenes(t *testing.T) {
 			a until                          -> 891ms
 			after 900ms                      -> (891ms) a ends: lost
 			b until                          -> 2.97s`,
-		"the key of what is lost stands for as long as a renewal may have made it": `
-			a locks lease 300ms              -> acquire 1 300ms
-			answer 1                         -> a: granted until 295ms
-			a extends 600ms                  -> renew 1 600ms
-			after 290ms
-			stall 300ms
-			answer 1                         -> a ends: lost; a ok: lost; release 1
-			not-sent
-			after 290ms
-			link-up                          -> release 1
-			not-sent
-			after 2s
-			idle                             -> true`,
 		"the key of what is lost stands for as long as a confirmation may have made it": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -777,32 +575,10 @@ func TestMutexScenes(t *testing.T) {
 			c unlocks                        -> d: granted until 1.002s, handed on; c ok: granted
 			after 1ms
 			d unlocks                        -> release 5`,
-		"a lease that never ends": `
-			a locks                          -> acquire 1 1s
-			answer -1                        -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer -1                        -> subscribe redisson_lock__channel:{stock}
-			a times-out                      -> a: timed out, last taken for who knows how long
-			b locks try                      -> acquire 3 1s
-			answer held 0s                   -> b: taken`,
 		"a drained engine listens no longer": waitsForOthers + `
 			drain                            -> a: closed
 			after 1s                         -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			idle                             -> true`,
-		"a message while nobody waits does not end a yield": hasBesideOthers + `
-			a unlocks                        -> release 4
-			message 1 9
-			b locks
-			answer 2                         -> a ok: granted
-			after 2ms                        -> acquire in line 5 1s n 1005`,
-		"no message shortens a pause, and after it a question is due": leftToOthers + `
-			message
-			answer 2                         -> a ok: granted
-			message 2
-			after 2ms                        -> acquire in line 5 1s n 1005
-			answer held 1s
-			message                          -> acquire in line 6 1s n 1006
-			answer 1                         -> b: granted until 992ms`,
 		"nobody at all heard of a release": leftToOthers + `
 			answer 0                         -> a ok: granted; acquire in line 5 1s n 1005
 			answer 1                         -> b: granted until 990ms
@@ -811,13 +587,6 @@ func TestMutexScenes(t *testing.T) {
 			b unlocks                        -> release 5
 			answer 1                         -> b ok: granted
 			after 2ms                        -> acquire in line 6 1s n 1006`,
-		"a lease whose last millisecond runs": `
-			a locks                          -> acquire 1 1s
-			answer held 0s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			after 1ms                        -> acquire 2 1s
-			answer held 0s
-			subscribed                       -> acquire in line 3 1s n 1003
-			answer 1                         -> a: granted until 991ms`,
 		"a machine is woken when something is due, and not earlier": `
 			a locks owner 7                  -> acquire 1 1s
 			alarm                            -> none
@@ -859,15 +628,6 @@ func TestMutexScenes(t *testing.T) {
 			a unlocks                        -> release 1
 			again LOADING
 			alarm                            -> 17ms`,
-		"a re-entry with a fixed lease is not watched": `
-			a locks owner 7 lease 300ms      -> acquire 1 300ms
-			answer 1                         -> a: granted until 295ms
-			b locks owner 7 lease 900ms      -> renew 1 900ms
-			answer 1                         -> b: granted until 891ms, re-entered
-			a unlocks                        -> a ok: granted
-			after 890ms
-			after 1ms                        -> b ends: lost; release 1
-			answer 0`,
 		"re-entries that are watched with different leases": `
 			a locks owner 7 lease 300ms      -> acquire 1 300ms
 			answer 1                         -> a: granted until 295ms
@@ -877,14 +637,6 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> c: granted until 2.97s, re-entered
 			after 334ms                      -> (295ms) a ends: lost; (333ms) renew 1 1s
 			after 700ms`,
-		"without handoffs": `
-			handoff-time 0s
-			a locks                          -> acquire 1 1s
-			b locks
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release 1
-			answer 0                         -> a ok: granted; acquire 2 1s
-			answer 1                         -> b: granted until 990ms`,
 	})
 }
 

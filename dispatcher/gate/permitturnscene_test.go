@@ -9,19 +9,6 @@ import (
 // Whose question for permits leaves when, and until when holds and calls of Unlock last.
 func TestPermitTurnScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
-		"who is first now asks at once, whatever the one before slept for": `
-			a locks n 1                      -> permit take 1 1x1x1000,
-			b locks n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1x2x1000, n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			message                          -> permit take 4 1x2x1000, n 1
-			answer 1                         -> a: granted until 990ms; permit take 6 1x1x1000, n 1
-			answer held 5s
-			message                          -> permit take 7 1x1x1000, n 1
-			b goes                           -> b: is not there
-			c locks n 2
-			answer held 5s                   -> permit take 8 2x1x1000, n 2 collects`,
 		"sleep ends with the first of the held permits": `
 			a locks                          -> permit take 1 1x1x1000,
 			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
@@ -72,21 +59,6 @@ func TestPermitTurnScenes(t *testing.T) {
 			a extends 900ms                  -> permit renew 2 1,1,900; 300ms
 			answer 1                         -> a ok: granted until 891ms
 			suspect                          -> permit renew 3 1,1,1; 300ms`,
-		"messages are heeded at once again after a grant": `
-			a locks n 1                      -> permit take 1 1x1x1000,
-			b locks n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1x2x1000, n 1
-			answer held 5s                   -> subscribe redisson_sc:{stock}
-			message                          -> permit take 4 1x2x1000, n 1
-			answer held 5s
-			in-vain 8 held 5s
-			message                          -> permit take 22 1x2x1000, n 1
-			answer held 5s
-			link-up                          -> permit take 24 1x2x1000, n 1
-			answer 1                         -> a: granted until 990ms; permit take 26 1x1x1000, n 1
-			answer held 5s
-			message                          -> permit take 27 1x1x1000, n 1`,
 	})
 }
 

@@ -6,16 +6,6 @@ import "testing"
 // invariant: released-owner-is-dead
 func TestPlaceEndScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a place ends with the lock that its owner was granted": placed + `
-			told 0                           -> acquire in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s
-			c locks lease 10s
-			b unlocks                        -> release 2
-			answer 0                         -> b ok: granted; acquire in line 3 10s n 1003
-			answer 1                         -> c: granted until 9.9s
-			c unlocks                        -> release 3
-			answer 0                         -> c ok: granted
-			d locks                          -> acquire in line 4 3s n 1004`,
 		"a place ends with a question that nobody wants any more": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			lost
@@ -44,13 +34,6 @@ func TestPlaceEndScenes(t *testing.T) {
 			stall 3s
 			after 0s                         -> b ends: lost; release 2
 			answer given 2                   -> acquire in line 3 3s n 1003`,
-		"a caller that comes in a pause, after the one that waited has given up, asks when the pause is over": placed + `
-			told 1
-			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
-			answer not-mine
-			c locks
-			alarm                            -> 16ms
-			after 16ms                       -> acquire in line 3 3s n 1003`,
 		"a place that was given when nobody wants it any more, and nobody heard of it": placed + `
 			b waits-no-longer                -> b: gave up, last taken for 2s; release from line 2 n 1002
 			answer given 0

@@ -10,14 +10,6 @@ func TestReentryScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7 lease 1s         -> b: granted until 990ms, re-entered
 			c locks owner 7 least 990ms      -> c: granted until 990ms, re-entered`,
-		"a try does not wait for the end of a pause, a caller that waits does": `
-			a locks owner 7                  -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew 1 1s
-			answer fault 1
-			b locks owner 7 lease 3s
-			c locks owner 7 lease 3s try     -> renew 1 3s
-			answer 1                         -> b: granted until 3.304s, re-entered; c: granted until 3.304s, re-entered`,
 		"a tenure that had a longer lease is not handed on": `
 			a locks owner 7 lease 3s         -> acquire 1 3s
 			answer 1                         -> a: granted until 2.97s

@@ -50,16 +50,6 @@ func TestRWGiftScenes(t *testing.T) {
 			b until                          -> 3.02s
 			b unlocks                        -> release write 2
 			answer given 0                   -> b ok: granted`,
-		"its code counts once": writerPlaced + `
-			given 2                          -> b: granted until 2.97s
-			given 2
-			b unlocks                        -> release write 2
-			given 2
-			answer given 0                   -> b ok: granted
-			c locks write                    -> acquire write in line 3 3s n 1003
-			answer joins 2s
-			given 2                          -> release write from line 2 n 1002
-			answer not-mine                  -> acquire write in line 3 3s n 1003`,
 		"a lock that was given over an earlier link is asked for": writerPlaced + `
 			link-breaks
 			given 2                          -> acquire write in line 2 3s n 1002`,
@@ -110,12 +100,6 @@ func TestRWGiftScenes(t *testing.T) {
 // invariant: released-owner-is-dead
 func TestRWLineScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
-		"readers are told, and come in together": readerPlaced + `
-			c locks
-			told 0                           -> acquire read 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s; c: granted until 2.97s
-			d locks                          -> d: granted until 2.97s, handed on
-			told 0`,
 		"readers are given nothing": readerPlaced + `
 			given 2                          -> acquire read 2 3s n 1002
 			answer stands 2s`,
@@ -142,19 +126,6 @@ func TestRWLineScenes(t *testing.T) {
 			c locks owner 7 lease 5s
 			told 0                           -> confirm read 1 5s
 			answer 0                         -> c: granted until 2.98s; b: granted until 2.98s`,
-		"a confirmation that finds a writer in line": laterReaderInLine + `
-			after 10ms
-			c locks                          -> confirm read 1 3s
-			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 1 3s
-			answer waiting 0 1
-			after 139ms
-			after 1ms                        -> confirm read 1 3s
-			answer waiting 0 1
-			d locks try                      -> confirm read 1 3s
-			answer waiting 0 1               -> d: taken for 2.97s
-			after 140ms                      -> confirm read 1 3s
-			answer 0                         -> c: granted until 3.27s`,
 		"a confirmation that finds a writer in line, after a pause for others in vain": laterReaderInLine + `
 			after 10ms
 			c locks                          -> confirm read 1 3s
@@ -165,53 +136,16 @@ func TestRWLineScenes(t *testing.T) {
 			answer waiting 1 1
 			after 140ms                      -> confirm read 1 3s
 			answer 1                         -> c: granted until 3.27s`,
-		"a message after a downgrade that nobody heard is another's": `
-			codes
-			a locks write owner 7            -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			answer joins-first 2s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire write in line 2 3s n 1002
-			answer 1                         -> a: granted until 2.97s
-			b locks owner 7                  -> b: granted until 2.97s, re-entered
-			a unlocks                        -> downgrade 2 3s
-			answer 0                         -> a ok: granted
-			message                          -> renew read 2 3s`,
-		"readers that end leave the lock to the writer in line, and wait behind it": laterReaderInLine + `
-			after 10ms
-			c locks                          -> confirm read 1 3s
-			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 1 3s
-			answer waiting 0 1
-			a unlocks                        -> a ok: granted
-			b unlocks                        -> release read 1
-			answer given 0                   -> b ok: granted; acquire read 2 3s n 1002
-			answer stands 2s
-			told 0                           -> acquire read 2 3s n 1002
-			answer 1                         -> c: granted until 2.99s`,
 		"a reader at the head gives up, and a writer follows": readerPlaced + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s; release read from line 2 n 1002
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> c: granted until 2.97s`,
-		"a writer at the head gives up, and a reader follows": writerPlaced + `
-			c locks
-			b waits-no-longer                -> b: gave up, last taken for 2s; release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n 1003
-			answer joins 2s
-			told 0                           -> acquire read 3 3s n 1003
-			answer 1                         -> c: granted until 2.97s`,
 		"a writer at the head gives up, and another follows at its place": writerPlaced + `
 			c locks write
 			b waits-no-longer                -> b: gave up, last taken for 2s
 			given 2                          -> c: granted until 2.97s`,
-		"a writer gives up while its question is on its way, and a reader follows": writerPlaced + `
-			c locks
-			told 0                           -> acquire write in line 2 3s n 1002
-			b waits-no-longer                -> b: gave up, last taken for 2s
-			answer stands 2s                 -> release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n 1003`,
 		"a writer that is granted when it has given up, and a reader follows": writerPlaced + `
 			c locks
 			told 0                           -> acquire write in line 2 3s n 1002
@@ -227,24 +161,6 @@ func TestRWLineScenes(t *testing.T) {
 			c locks try write                -> acquire write 3 3s
 			d locks
 			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n 1004`,
-		"a message when nobody waits": readerPlaced + `
-			told 0                           -> acquire read 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s
-			told 0
-			b unlocks                        -> release read 2
-			answer 0                         -> b ok: granted
-			told 0
-			told 1
-			after 1s                         -> unsubscribe redisson_rwlock:{stock}:wheellock:u
-			idle                             -> true`,
-		"a message while a writer of this process holds is for later": writerPlaced + `
-			c locks
-			given 2                          -> b: granted until 2.97s
-			told 0
-			b unlocks                        -> release write 2
-			answer waiting 0 1               -> b ok: granted
-			after 17ms
-			after 1ms                        -> acquire read 3 3s n 1003`,
 		"an inbox that is refused to readers": `
 			codes
 			a locks                          -> acquire read 1 3s
@@ -311,23 +227,6 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			link-up                          -> acquire write in line 2 3s n 1002
 			answer joins 2s
 			given 2                          -> acquire write in line 2 3s n 1002`,
-		"a writer that is granted after a question without an answer": writerPlaced + `
-			told 0                           -> acquire write in line 2 3s n 1002
-			lost
-			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.987s
-			b unlocks                        -> release write from line 2 n 1002
-			answer 0                         -> b ok: granted
-			c locks                          -> acquire read 3 3s n 1003
-			answer joins 2s
-			told 0                           -> release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n 1003
-			answer 1                         -> c: granted until 2.99s
-			c unlocks                        -> release read 3
-			answer 0                         -> c ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
-			answer not-mine
-			idle                             -> true`,
 		"readers that are granted after a question without an answer": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			lost
@@ -352,32 +251,6 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			given 2                          -> release write from line 2 n 1002
 			answer 0                         -> acquire read 3 3s n 1003
 			answer 1                         -> c: granted until 2.99s`,
-		"a reader that gave up before the answer, and a writer that follows": `
-			codes
-			b locks                          -> acquire read 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 3s n 1002
-			lost
-			c locks write
-			b waits-no-longer                -> b: gave up, last doubtful
-			after 20ms                       -> (17ms) release read from line 2 n 1002
-			answer not-mine                  -> acquire write in line 3 3s n 1003
-			answer joins 2s
-			given 3                          -> c: granted until 2.99s`,
-		"an owner id that was never in line is released without a code": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			lost
-			after 20ms                       -> (17ms) acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			answer joins 2s
-			told 0                           -> acquire write in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.99s
-			b unlocks                        -> release write 2
-			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 1
-			answer not-mine`,
 		"a writer whose question got no answer and that reads now is released as a writer at its time": orphanOfAWriterReads + `
 			answer 0                         -> b ok: granted
 			d locks                          -> d: granted until 2.99s, handed on

@@ -73,19 +73,6 @@ func TestRWQuestionScenes(t *testing.T) {
 			subscribed                       -> acquire read 3 1s n 1003
 			again LOADING
 			after 20ms                       -> (18ms) acquire read 4 1s n 1004`,
-		"a confirmation begins pauses anew": readersOfTwoTurns + `
-			after 334ms                      -> (333ms) renew read 1 1s
-			answer fault 1
-			c locks                          -> confirm read 1 1s
-			answer 0                         -> c: granted until 1.344s
-			after 334ms                      -> (333ms) renew read 1 1s
-			answer fault 1
-			after 20ms                       -> renew read 1 1s`,
-		"a confirmation for later readers is one for those who read": readersOfTwoTurns + `
-			after 20ms
-			c locks                          -> confirm read 1 1s
-			answer 0                         -> c: granted until 1.03s
-			b until                          -> 1.03s`,
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u

@@ -52,16 +52,6 @@ func TestRWTenureScenes(t *testing.T) {
 			answer 1                         -> b: granted until 891ms, re-entered
 			after 850ms
 			after 50ms                       -> (21ms) a ends: lost; (41ms) b ends: lost; release write 1`,
-		"a renewal that went well begins pauses anew": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew read 1 1s
-			answer fault 1
-			after 20ms                       -> renew read 1 1s
-			answer 1
-			after 334ms                      -> (333ms) renew read 1 1s
-			answer fault 1
-			after 20ms                       -> renew read 1 1s`,
 		"a suspicion while a command is on its way": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -76,11 +66,6 @@ func TestRWTenureScenes(t *testing.T) {
 			a unlocks                        -> downgrade 1 1s
 			answer fault 1
 			suspect                          -> downgrade 1 1s`,
-		"an extension within what the tenure has": `
-			a locks write owner 7 lease 300ms -> acquire write 1 300ms
-			answer 1                         -> a: granted until 295ms
-			b locks write owner 7 lease 100ms -> b: granted until 95ms, re-entered
-			b extends 200ms                  -> b ok: granted until 195ms`,
 		"who waits for a tenure that ran out asks at once": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -131,17 +116,6 @@ func TestRWTenureScenes(t *testing.T) {
 			a unlocks
 			answer 1                         -> downgrade 1 1s
 			answer 0                         -> a ok: granted; release read 0 java:1`,
-		"a release that nobody heard has no message that comes back": `
-			a locks                          -> acquire read 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 2 1s n 1002
-			answer joins-first 5s            -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> acquire read 2 1s n 1002
-			answer leads 5s
-			force java:1 0                   -> release read 0 java:1
-			answer 0                         -> force ok: granted; acquire read 2 1s n 1002
-			answer leads 5s
-			message                          -> acquire read 2 1s n 1002`,
 		"a link that comes up begins pauses anew, and questions": `
 			a locks                          -> acquire read 1 1s
 			again LOADING

@@ -62,14 +62,6 @@ func TestRWTogetherScenes(t *testing.T) {
 		"a watched reader asks for its own lease": `
 			a locks                          -> acquire read 1 1s
 			b locks lease 5s`,
-		"a writer asks for its own lease": `
-			a locks write lease 1s           -> acquire write 1 1s
-			b locks write lease 5s
-			c locks lease 7s
-			answer 1                         -> a: granted until 990ms
-			a unlocks                        -> release write 1
-			answer 1                         -> a ok: granted
-			after 2ms                        -> acquire write 2 5s`,
 		"a re-entry that asked once hears how long others have the lock": `
 			a locks write owner 7 lease 1s   -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
@@ -86,12 +78,6 @@ func TestRWTogetherScenes(t *testing.T) {
 			after 400ms                      -> (333ms) renew write 1 1s
 			answer 1
 			c locks owner 7 lease 3s         -> c: granted until 3.37s, re-entered`,
-		"nobody is looked for while a question is on its way": `
-			a locks write lease 10s          -> acquire write 1 10s
-			answer 1                         -> a: granted until 9.9s
-			after 2s
-			a listens                        -> count waiters 0
-			alarm                            -> 7.9s`,
 		"a caller that gives up before anything is heard": `
 			a locks                          -> acquire read 1 1s
 			a waits-no-longer                -> a: gave up, last down`,

@@ -31,14 +31,6 @@ func TestSequencerScenes(t *testing.T) {
 			answer fault 4
 			after 1s                         -> (37ms) take 1 2x1, next 1
 			answer 2                         -> a: granted`,
-		"changes go on where nobody waits": `
-			x changes give 1                 -> give 1 n 1
-			y changes set-permits 5
-			z changes drain-permits 0
-			w changes give 2
-			answer 0                         -> x ok: granted; set permits 2 n 5
-			answer 5                         -> y ok: granted 5; drain permits 3
-			answer 5                         -> z ok: granted 5; give 4 n 2`,
 		"a closed engine listens to nothing": waitsForFive + `
 			subscribed                       -> take 3 5x1, n 5 collects
 			answer 0
@@ -50,28 +42,10 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0
 			message                          -> take 5 5x1, n 5 collects
 			message`,
-		"Redis is asked at once for a caller who came while the one before was asked for": `
-			a locks n 1                      -> take 1 1x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 1x1, n 1
-			answer 0                         -> subscribe redisson_sc:{stock}
-			message                          -> take 3 1x1, n 1
-			b locks n 1
-			answer 1                         -> a: granted; take 4 1x1, n 1`,
 		"a message that was taken for that of a release that was refused": waitsForFive + `
 			x changes give 1                 -> give 3 n 1
 			message
 			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5 collects`,
-		"a refusal is believed when no earlier copy can arrive any more": `
-			x changes give 1                 -> give 1 n 1
-			lost
-			stall 2s
-			after 1ms                        -> (0s) give 1 n 1
-			denied NOPERM
-			after 40ms                       -> (37ms) give 1 n 1
-			stall 250ms
-			denied NOPERM
-			after 80ms                       -> (73ms) give 1 n 1`,
 		"a fault is believed when no earlier copy can arrive any more": `
 			x changes give 1                 -> give 1 n 1
 			lost

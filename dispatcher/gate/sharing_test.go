@@ -24,7 +24,7 @@ func contests(t *testing.T, kind Kind, play func(t *testing.T, c *rivalry)) {
 // at least a fifth.
 func (c *rivalry) wantShares(t *testing.T, p *process, callers int, theirs []*stranger) {
 	t.Helper()
-	ours, others := c.ours[p], 0
+	ours, others := p.grants, 0
 	for _, s := range theirs {
 		others += s.grants
 	}
@@ -71,7 +71,6 @@ func TestPollersGetTheirShareOfASimpleLock(t *testing.T) {
 		for _, sleep := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond} {
 			contest := func(t *testing.T, engines, callers, pollers int) (ours []int, theirs []*stranger) {
 				c := newContest(t, 1, SimpleKind, hold)
-				c.redis.simple = true
 				var procs []*process
 				for i := range engines {
 					procs = append(procs, c.engine(fmt.Sprintf("aaaaaaaa-0000-8000-8000-%012x", i), callers))
@@ -83,7 +82,7 @@ func TestPollersGetTheirShareOfASimpleLock(t *testing.T) {
 				c.begin(theirs...)
 				c.run(lasts)
 				for _, p := range procs {
-					ours = append(ours, c.ours[p])
+					ours = append(ours, p.grants)
 				}
 				return ours, theirs
 			}
@@ -166,10 +165,10 @@ func TestProcessesThatHandOnKeepLongTurns(t *testing.T) {
 		c := newContest(t, seed, MutexKind, hold)
 		a, b := c.engine("aaaaaaaa-0000-8000-8000-000000000001", 32), c.engine("aaaaaaaa-0000-8000-8000-000000000002", 32)
 		c.run(time.Second)
-		if n, most := c.ours[a]+c.ours[b], int(time.Second/hold); n < most*8/10 {
+		if n, most := a.grants+b.grants, int(time.Second/hold); n < most*8/10 {
 			t.Errorf("seed %d: %d grants of at most %d", seed, n, most)
 		}
-		if low, high := min(c.ours[a], c.ours[b]), max(c.ours[a], c.ours[b]); low < high*8/10 {
+		if low, high := min(a.grants, b.grants), max(a.grants, b.grants); low < high*8/10 {
 			t.Errorf("seed %d: one had %d grants, the other %d", seed, low, high)
 		}
 	}
@@ -181,7 +180,7 @@ func TestProcessesShareASpinLock(t *testing.T) {
 		c := newContest(t, seed, SpinKind, 300*time.Microsecond)
 		a, b := c.engine("A", 8), c.engine("B", 8)
 		c.run(8 * time.Second)
-		if low, sum := min(c.ours[a], c.ours[b]), c.ours[a]+c.ours[b]; low < sum/6 {
+		if low, sum := min(a.grants, b.grants), a.grants+b.grants; low < sum/6 {
 			t.Errorf("seed %d: one had %d of %d grants", seed, low, sum)
 		}
 	}
@@ -194,7 +193,7 @@ func TestWhatIsLeftToPollersInVain(t *testing.T) {
 		c := newContest(t, 1, kind, hold)
 		p := c.engine("A", callers)
 		c.run(lasts)
-		return c.ours[p]
+		return p.grants
 	}
 	if n, most := got(SpinKind, 8), int(lasts/hold); n < most*84/100 {
 		t.Errorf("a spin lock: %d grants of at most %d", n, most)

@@ -4,7 +4,7 @@ import "fmt"
 
 // tally counts what happens to one engine, as its callers and Redis see it. Its Stats must say the same.
 type tally struct {
-	granted, handoffs, attempts, waits, refused, lost, uncertain int64
+	granted, attempts, waits, refused, lost, uncertain int64
 
 	question uint64 // the number of the last question about a name without owners, which is sent again under it
 }
@@ -33,7 +33,7 @@ func (y *tally) back(c *Command) {
 	if c.Result == Unknown {
 		y.uncertain++
 	}
-	if _, held := c.Reply.Held(); held && c.Result == Answered && questions[c.Op] && (c.Op != FairAsk || c.ID != 0) {
+	if _, held := c.Reply.Held(); held && c.Result == Answered && questions[c.Op] && c.Op != Adopt && (c.Op != FairAsk || c.ID != 0) {
 		y.waits++
 	}
 }
@@ -50,14 +50,11 @@ func (y *tally) told(out Outcome, accepted bool) {
 	}
 }
 
-// compare answers how the Stats differ; empty: they do not. handoffs and waits: whether they are counted here.
-func (y *tally) compare(s *Stats, handoffs, waits bool) string {
+// compare answers how the Stats differ; empty: they do not. waits: whether these are counted as here.
+func (y *tally) compare(s *Stats, waits bool) string {
 	stats := tally{granted: s.Granted.Load(), attempts: s.Attempts.Load(), refused: s.Refused.Load(), lost: s.Lost.Load(), uncertain: s.Uncertain.Load()}
 	want := *y
 	want.question = 0
-	if handoffs {
-		stats.handoffs = s.Handoffs.Load()
-	}
 	if stats.waits = want.waits; waits {
 		stats.waits = s.Waits.Load()
 	}

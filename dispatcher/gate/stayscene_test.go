@@ -21,18 +21,6 @@ func TestStayScenes(t *testing.T) {
 			a returns                        -> release 1
 			answer 0
 			idle                             -> true`,
-		"a least time of an Owner's grant in vain": `
-			a locks owner 7 least 5s         -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
-			after 2ms
-			a returns                        -> release 1
-			answer 0
-			idle                             -> true`,
-		"a grant in vain goes to the next": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a returns                        -> b: granted until 990ms, handed on`,
 		"a re-entry in vain keeps the least time of its Owner's other hold": `
 			a locks owner 7 least 5s         -> acquire 1 5s
 			answer 1                         -> a: granted until 4.95s
@@ -41,27 +29,12 @@ func TestStayScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted
 			b returns                        -> detach 1 4.999s
 			answer 0`,
-		"a grant in vain that was lost meanwhile": `
-			a locks lease 500ms least 300ms  -> acquire 1 500ms
-			answer 1                         -> a: granted until 495ms
-			after 500ms                      -> (495ms) a ends: lost; release 1
-			answer 0
-			b locks least 5s                 -> acquire 2 5s
-			answer 1                         -> b: granted until 5.45s
-			a returns
-			b unlocks                        -> detach 2 5s`,
 		"a least time that is not over yet": leastTime + `
 			after 334ms                      -> (333ms) renew 1 1s
 			answer 1
 			a unlocks                        -> detach 1 4.667s
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"a least time that is over": `
-			a locks lease 500ms least 300ms  -> acquire 1 500ms
-			answer 1                         -> a: granted until 495ms
-			after 301ms
-			alarm                            -> 194ms
-			a unlocks                        -> release 1`,
 		"a least time that is over to the millisecond": `
 			a locks lease 500ms least 300ms  -> acquire 1 500ms
 			answer 1                         -> a: granted until 495ms
@@ -80,55 +53,6 @@ func TestStayScenes(t *testing.T) {
 			answer 1
 			after 100ms
 			a unlocks                        -> detach 1 4.9s`,
-		"of a hold that is lost before": `
-			a locks lease 500ms least 300ms  -> acquire 1 500ms
-			answer 1                         -> a: granted until 495ms
-			suspect                          -> renew 1 1ms
-			answer not-mine                  -> a ends: lost
-			b locks                          -> acquire 2 1s
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> release 2`,
-		"of a hold that ends by itself": `
-			a locks watch 100ms least 5s     -> acquire 1 5s
-			answer 1                         -> a: granted until 4.95s
-			after 34ms                       -> (33ms) renew 1 100ms
-			answer 1
-			after 4970ms                     -> (33ms) renew 1 100ms; (4.916s) a ends: lost
-			answer 1                         -> release 1
-			alarm                            -> none
-			after 10s`,
-		"a waiter of this process waits until it is over": leastTime + `
-			b locks
-			c locks try                      -> c: taken for 4.95s
-			after 1ms
-			a unlocks                        -> detach 1 5s
-			answer 0                         -> a ok: granted; acquire 2 1s
-			after 1ms
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 3 1s n 1003
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			after 2s                         -> (1.687s) acquire in line 4 1s n 1004
-			answer held 3s
-			message                          -> acquire in line 5 1s n 1005
-			answer 1                         -> b: granted until 2.992s
-			b unlocks                        -> release 5`,
-		"a waiter with a least time takes no handoff": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks least 5s
-			c locks
-			a unlocks                        -> release 1
-			answer 0                         -> a ok: granted; acquire 2 5s
-			answer 1                         -> b: granted until 4.95s
-			b unlocks                        -> detach 2 5s
-			answer 0                         -> b ok: granted; acquire 3 1s`,
-		"nor has another who asked with a shorter lease": `
-			a locks                          -> acquire 1 1s
-			b locks least 5s
-			a goes                           -> a: is not there
-			answer 1                         -> release 1
-			answer 0                         -> acquire 2 5s
-			answer 1                         -> b: granted until 4.95s`,
 		"unless the question that was sent covers it": `
 			a locks least 5s                 -> acquire 1 5s
 			b locks least 3s
@@ -235,13 +159,6 @@ func TestStayScenes(t *testing.T) {
 			a detaches 5s                    -> detach 1 5s
 			answer 0                         -> a ok: granted
 			a detaches 5s                    -> a ok: lost`,
-		"detached while a renewal is on its way": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew 1 1s
-			a detaches 5s
-			answer 1                         -> detach 1 5s
-			answer 1                         -> a ok: granted`,
 		"detached and found lost": detaching + `
 			answer not-mine                  -> a ok: lost
 			idle                             -> true`,
@@ -250,12 +167,6 @@ func TestStayScenes(t *testing.T) {
 			after 20ms                       -> (17ms) detach 1 5s
 			answer not-mine                  -> a ok: granted
 			idle                             -> true`,
-		"detached until its deadline is over": detaching + `
-			not-sent
-			after 990ms                      -> a ok: doubtful
-			not-sent                         -> nothing is in flight
-			after 2s                         -> (10ms) detach 1 5s
-			idle                             -> false`,
 		"detached, and the user may not publish": detaching + `
 			answer nobody-told               -> a ok: granted
 			idle                             -> true`,
@@ -264,10 +175,5 @@ func TestStayScenes(t *testing.T) {
 			answer 1                         -> a: granted until 495ms
 			stall 500ms
 			a detaches 5s                    -> a ends: lost; a ok: lost; release 1`,
-		"detached, and refused for good": detaching + `
-			denied NOPERM                    -> a ok: refused "NOPERM"
-			b locks
-			link-up                          -> detach 1 5s
-			answer 0                         -> acquire 2 1s`,
 	})
 }

@@ -253,35 +253,3 @@ func followed(g *guarded, answers string, step int) (int, error) {
 	}
 	return total, nil
 }
-
-// What the guard costs an answer, by the batch: three calls of 128 names.
-func BenchmarkGuard(b *testing.B) {
-	answers := []byte(strings.Repeat("*128\r\n"+strings.Repeat(":1\r\n", 64)+strings.Repeat(":-2251\r\n", 64), 3))
-	args := []string{"EVALSHA", strings.Repeat("a", 40), "128"}
-	for range 3 * 128 {
-		args = append(args, strings.Repeat("x", 40))
-	}
-	commands := []byte(strings.Repeat(encoded(args...), 3))
-	conn := &endless{answers: answers}
-	g := guard(conn)
-	room := make([]byte, 128<<10)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := g.Write(commands); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := g.Read(room); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(3*128), "ns/answer")
-}
-
-// endless answers the same again and again.
-type endless struct {
-	net.Conn
-	answers []byte
-}
-
-func (e *endless) Write(b []byte) (int, error) { return len(b), nil }
-func (e *endless) Read(b []byte) (int, error)  { return copy(b, e.answers), nil }
