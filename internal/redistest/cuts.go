@@ -16,7 +16,6 @@ func (p *Proxy) Cut() int {
 func (p *Proxy) cutLocked() int {
 	links := slices.Collect(maps.Keys(p.links)) // resetLocked takes them out of the map
 	for _, l := range links {
-		p.stats.Cut++
 		l.resetLocked()
 	}
 	return len(links)
