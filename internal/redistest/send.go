@@ -2,7 +2,7 @@ package redistest
 
 import "net"
 
-// send writes bytes to the receiver, short of an answer that is to be swallowed and of what CutWithin forbids, and ends the link where a fault says so.
+// send writes bytes to the receiver, short of an answer that is to be swallowed.
 func (l *stream) send(to *net.TCPConn, data []byte) {
 	if l.deaf {
 		return
@@ -16,23 +16,7 @@ func (l *stream) send(to *net.TCPConn, data []byte) {
 		}
 		data = l.link.proxy.withoutMessages(data)
 	}
-	data, last := l.spend(data)
 	l.write(to, data)
-	if last {
-		l.link.end()
-	}
-}
-
-// spend takes data out of the budget, as far as it goes; last says that nothing may follow.
-func (l *stream) spend(data []byte) (allowed []byte, last bool) {
-	l.link.proxy.mu.Lock()
-	defer l.link.proxy.mu.Unlock()
-	if l.budget < 0 {
-		return data, false
-	}
-	data = data[:min(int64(len(data)), l.budget)]
-	l.budget -= int64(len(data))
-	return data, l.budget == 0
 }
 
 // write hands bytes to the receiver.

@@ -20,10 +20,9 @@ type stream struct {
 
 	// Guarded by Proxy.mu.
 	queue  []chunk
-	queued int   // bytes in queue
-	shut   bool  // an end is queued, or was delivered; nothing more is taken in
-	done   bool  // has delivered its end, or cannot deliver any more
-	budget int64 // bytes until CutWithin cuts; under 0: no limit
+	queued int  // bytes in queue
+	shut   bool // an end is queued, or was delivered; nothing more is taken in
+	done   bool // has delivered its end, or cannot deliver any more
 
 	// Owned by the delivering goroutine.
 	deaf   bool   // the receiver takes no more; what comes is thrown away
@@ -48,11 +47,10 @@ const (
 
 func newStream(l *link, dir int) *stream {
 	return &stream{
-		link:   l,
-		dir:    dir,
-		wake:   make(chan struct{}, 1),
-		room:   make(chan struct{}, 1),
-		budget: -1,
+		link: l,
+		dir:  dir,
+		wake: make(chan struct{}, 1),
+		room: make(chan struct{}, 1),
 	}
 }
 
