@@ -139,8 +139,8 @@ func (h *history) outages() {
 		}
 		for _, p := range h.phase.clients {
 			o := during(p.used(), b.down)
-			after := span{b.back, min(next, b.back.plus(4*outageReturn))} // a machine that stands still may do so for all of it
-			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]), after.shared(h.phase.faints))
+			after := span{b.back, min(next, b.back.plus(4*outageReturn))}                                        // a machine that stands still may do so for all of it
+			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p])) + after.shared(h.phase.faints) // one waits for the other
 			o.resumed(by[p], b.back, next, slack)
 			if next < b.back.plus(outageReturn+slack) {
 				o.Left = 0 // there was no time to see
