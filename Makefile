@@ -175,12 +175,10 @@ micro: ## our benchmarks that match BENCH, COUNT times
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 chaos: prepare ## processes under kills and stops, for FOR (10m); SEED=n
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) \
-		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestChaos$$' . -args -for $(FOR) $(if $(SEED),-seed $(SEED))
 
 soak: prepare ## mixed work for FOR (10m), nothing may grow; SEED=n
-	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) \
-		$(if $(SEED),-seed $(SEED)) $(if $(JSON),-json $(abspath $(JSON)))
+	@$(GO) -C internal/trial/chaos test -count 1 -timeout 0 -v -run '^TestSoak$$' . -args -soak $(FOR) $(if $(SEED),-seed $(SEED))
 
 release: ## is the last commit ready to be VERSION?
 	@.ci/release $(VERSION)

@@ -293,7 +293,7 @@ func TestALockThatWasGivenIsNotOverdue(t *testing.T) {
 	held := testkit.MustLock(t, testkit.Connect(t, server.Addr()).FencedMutex("job"))
 	p := wheellock(t, "lock", "job", "--redis", far.URL(), "--", "sleep", "1").begin(t)
 	redistest.Await(t, "a place in line", func() bool { return places(server, "job") == 1 })
-	far.Latency(redistest.Both, 150*time.Millisecond, 0)
+	far.Latency(redistest.Both, 150*time.Millisecond)
 	testkit.MustUnlock(t, held)
 	if owners := testkit.Owners(server, "job"); len(owners) == 0 {
 		t.Error("the lock is free: it was given to nobody")

@@ -30,20 +30,19 @@ func BenchmarkPairs(b *testing.B) {
 	}
 	plain := testkit.Connect(b, server.Addr())
 	measured := testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = metrics.Observer() })
-	traced := func(name string, sampler sdk.Sampler) testkit.Variant {
+	traced := func(name string, sampler sdk.Sampler) {
 		provider := sdk.NewTracerProvider(sdk.WithBatcher(discard{}), sdk.WithSampler(sampler))
 		b.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
 		tracer := wheelotel.NewTracer(provider)
-		return testkit.Variant{Name: name, Pair: func(ctx context.Context, name string) error {
-			h, err := tracer.Lock(ctx, plain.Mutex(name), engine.WithWait(testkit.Patience))
-			if err != nil {
-				return err
-			}
-			return h.Unlock(ctx)
-		}}
+		testkit.BenchmarkPairs(b, name, func(ctx context.Context, name string) (*wheelotel.Hold, error) {
+			return tracer.Lock(ctx, plain.Mutex(name))
+		})
 	}
-	testkit.CompareVariants(b, testkit.Pairs("without", plain), testkit.Pairs("metrics", measured),
-		traced("traces, 1 %", sdk.TraceIDRatioBased(0.01)), traced("traces, all", sdk.AlwaysSample()))
+	for name, e := range map[string]*engine.Engine{"without": plain, "metrics": measured} {
+		testkit.BenchmarkPairs(b, name, func(ctx context.Context, name string) (*engine.Hold, error) { return e.Mutex(name).Lock(ctx) })
+	}
+	traced("traces, 1 %", sdk.TraceIDRatioBased(0.01))
+	traced("traces, all", sdk.AlwaysSample())
 }
 
 // The part of the metrics in that: a grant and the end of its hold, on one goroutine.

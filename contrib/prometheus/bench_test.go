@@ -1,6 +1,7 @@
 package wheelprom_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,6 @@ import (
 // nothing shows the engine's part of it.
 func BenchmarkPairs(b *testing.B) {
 	server := redistest.Start(b)
-	variant := func(name string, observer *engine.Observer) testkit.Variant {
-		return testkit.Pairs(name, testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = observer }))
-	}
 	metrics, err := wheelprom.New(wheelprom.Options{Class: func(name string) string {
 		class, _, _ := strings.Cut(name, ":")
 		return class
@@ -27,7 +25,10 @@ func BenchmarkPairs(b *testing.B) {
 		b.Fatal(err)
 	}
 	nothing := &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}}
-	testkit.CompareVariants(b, variant("without", nil), variant("idle observer", nothing), variant("with", metrics.Observer()))
+	for name, observer := range map[string]*engine.Observer{"without": nil, "idle observer": nothing, "with": metrics.Observer()} {
+		e := testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = observer })
+		testkit.BenchmarkPairs(b, name, func(ctx context.Context, name string) (*engine.Hold, error) { return e.Mutex(name).Lock(ctx) })
+	}
 }
 
 // The part of the metrics in that: a grant and the end of its hold, on one goroutine.

@@ -150,7 +150,7 @@ func force(server *redistest.Server, outside *engine.Engine, term tenancy, i int
 		}
 		return "lead returns", heal
 	case 2:
-		p.proxy.SwallowReply(redistest.Swallow{Match: redistest.Command("EVALSHA"), Times: 3})
+		p.proxy.SwallowReply(redistest.Swallow{Match: "EVALSHA", Times: 3})
 		resign()
 		return "resign, answers swallowed", p.proxy.SwallowNothing
 	case 3:

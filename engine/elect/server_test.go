@@ -223,7 +223,7 @@ func TestResignWhoseAnswerIsLost(t *testing.T) {
 	first.leads()
 	second := newContest(t, name, testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr()))
 
-	proxy.SwallowReply(redistest.Swallow{Match: testkit.Runs(scripts.Release), Times: 2})
+	proxy.SwallowReply(redistest.Swallow{Match: testkit.Digest(scripts.Release), Times: 2})
 	if err := first.leader.Resign(testkit.Soon(t)); err != nil && !errors.Is(err, engine.ErrUncertain) {
 		t.Errorf("Resign = %v", err)
 	}

@@ -322,7 +322,7 @@ func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
-	proxy.LoseMessages(1)
+	proxy.LoseMessages()
 	deaf := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
 	unheard := testkit.MustLock(t, deaf.Mutex("unheard"))
 	besides := testkit.AclBesides(t, "Redis.Sentinel")

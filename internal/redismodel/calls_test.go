@@ -140,7 +140,7 @@ func (c *caller) spoil() {
 	case n == 4 && len(c.call.keys) > 1:
 		c.call.keys = c.call.keys[:len(c.call.keys)-1]
 	case len(c.args) > 0: // no large number: some tell how often
-		c.args[c.IntN(len(c.args))] = c.One("", "x", "-1", "0", "1.5", "1e1", "0x10", " 7", "7 ", "nan", "mode", "-3x", "2x2", "a:b:c", "\x00")
+		c.args[c.IntN(len(c.args))] = c.One("", "x", "-1", "0", "1.5", "1e1", "0x10", " 7", "7 ", "nan", "mode", "-3x", "2x2", "a:b:c")
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *caller) outsider(name string) []string {
 		{"ZADD", deadlines, moment, "java:7"}, {"ZADD", deadlines, moment, c.Owner()}, {"ZADD", deadlines, strconv.FormatInt(now+300000, 10), "java:8"}, {"SET", deadlines, "x"},
 		{"ZADD", alive, moment, c.Engine}, {"ZADD", alive, moment, "33333333-3333-3333-3333-333333333333"}, {"HSET", alive, "x", "1"},
 		{"SET", counter, c.One("4000000000000000", "9007199254740991", "x", "-5", "1e3")}, {"RPUSH", counter, "x"}, {"PEXPIRE", counter, "1000"},
-		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.One("1", "inf", "922337203685477580"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
+		{"ZADD", held, moment, "0123456789abcdef"}, {"ZADD", held, c.One("1", "inf", "9007199254740991"), "0123456789abcdef"}, {"SET", held, "x"}, {"PEXPIRE", held, "1500"},
 		{"DEL", line}, {"SET", line, "x"}, {"ZADD", line, "1", c.Engine + ":7 78"}, {"ZADD", line, "0", "dead:7 78"}, {"ZADD", line, "2", "no place"}, {"ZADD", line, strconv.FormatInt(-now+c.one64(0, 5, 199, 200), 10), c.Engine + ":1 1"}, {"ZADD", line, "3", c.Engine + ":2 1"}, {"ZADD", line, since, "since"},
 		{"ZREM", line, "since"}, {"PERSIST", line}, {"PEXPIRE", line, "1500"},
 		{"DEL", leader}, {"SET", leader, "x"}, {"HSET", leader, "owner", c.Owner()}, {"HSET", leader, "term", count},

@@ -1,18 +1,13 @@
 package redismodel
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // command is one of Redis.
 type command struct {
-	name   string // in lower case
-	arity  int    // words with the name; -n: n at least
-	arity6 int    // before 7.0, where that was another
+	name  string // in lower case
+	arity int    // words with the name; -n: n at least
 	// writes: a server that refuses writes refuses it. grows: so does one at maxmemory.
 	writes, grows bool
-	major, minor  int                                  // since which version; 0: since long
 	run           func(s *Server, args []string) Value // args[0] is the name
 }
 
@@ -20,10 +15,8 @@ type command struct {
 var commands = func() map[string]*command {
 	const reads, writes, grows = 0, 1, 2
 	table := make(map[string]*command)
-	add := func(name string, arity, does int, run func(s *Server, args []string) Value) *command {
-		c := &command{name: strings.ToLower(name), arity: arity, writes: does > 0, grows: does == grows, run: run}
-		table[name] = c
-		return c
+	add := func(name string, arity, does int, run func(s *Server, args []string) Value) {
+		table[name] = &command{name: strings.ToLower(name), arity: arity, writes: does > 0, grows: does == grows, run: run}
 	}
 	add("DBSIZE", 1, reads, dbsize)
 	add("DECRBY", 3, grows, decrby)
@@ -50,18 +43,17 @@ var commands = func() map[string]*command {
 	add("LRANGE", 4, reads, lrange)
 	add("LREM", 4, writes, lrem)
 	add("PERSIST", 2, writes, persist)
-	add("PEXPIRE", -3, writes, pexpire).arity6 = 3
-	add("PEXPIRETIME", 2, reads, pexpiretime).major = 7
+	add("PEXPIRE", -3, writes, pexpire)
+	add("PEXPIRETIME", 2, reads, pexpiretime)
 	add("PING", -1, reads, ping)
 	add("PTTL", 2, reads, pttl)
 	add("PUBLISH", 3, reads, publish)
 	add("PUBSUB", -2, reads, pubsub)
-	add("RPOP", 2, writes, lpop)
 	add("RPUSH", -3, grows, lpush)
 	add("SADD", -3, grows, sadd)
 	add("SET", -3, grows, set)
 	add("SMEMBERS", 2, reads, smembers)
-	add("SPUBLISH", 3, reads, publish).major = 7
+	add("SPUBLISH", 3, reads, publish)
 	add("TIME", 1, reads, clock)
 	add("TYPE", 2, reads, typeOf)
 	add("ZADD", -4, grows, zadd)
@@ -74,7 +66,7 @@ var commands = func() map[string]*command {
 	return table
 }()
 
-// run runs one command, of a client or of a script: their words for what cannot be run differ.
+// run runs one command, of a client or of a script.
 func (s *Server) run(args []string) Value {
 	c := commands[args[0]]
 	if c == nil {
@@ -82,62 +74,24 @@ func (s *Server) run(args []string) Value {
 			return s.unknown(args)
 		}
 	}
-	if c.major != 0 && !s.since(c.major, c.minor) {
-		return s.unknown(args)
-	}
-	arity := c.arity
-	if c.arity6 != 0 && !s.since(7, 0) {
-		arity = c.arity6
-	}
-	if len(args) != arity && (arity > 0 || len(args) < -arity) {
-		return s.wrongCount(c.name)
+	if len(args) != c.arity && (c.arity > 0 || len(args) < -c.arity) {
+		return countError(c.name)
 	}
 	if words := s.refused(c, args); words != "" {
-		if s.inScript && !s.since(7, 0) {
-			words = "@user_script: 1: -" + words + "\r\n"
-		}
 		return failure(words)
 	}
 	return c.run(s, args)
 }
 
-// unknown is the answer to a command that there is not.
+// unknown is the answer to a command that there is not: a script tells it by its words.
 func (s *Server) unknown(args []string) Value {
-	switch {
-	case s.inScript && s.since(7, 0):
+	if s.inScript {
 		return failure("ERR Unknown Redis command called from script")
-	case s.inScript:
-		return failure("@user_script: 1: Unknown Redis command called from Lua script")
 	}
-	open, shut := "'", "'"
-	if !s.since(7, 0) {
-		open, shut = "`", "`"
-	}
-	var given strings.Builder
-	for _, arg := range args[1:] {
-		fmt.Fprintf(&given, "%s%s%s%s", open, untilZero(arg), shut, map[bool]string{true: " ", false: ", "}[s.since(7, 0)])
-	}
-	return failure("ERR unknown command " + open + untilZero(args[0]) + shut + ", with args beginning with: " + given.String())
+	return failure("ERR unknown command '" + args[0] + "'")
 }
 
-// untilZero is what C sees of a text.
-func untilZero(text string) string {
-	text, _, _ = strings.Cut(text, "\x00")
-	return text
-}
-
-// wrongCount is the answer to a command with too few or too many words.
-func (s *Server) wrongCount(name string) Value {
-	switch {
-	case s.inScript && s.since(7, 0):
-		return failure("ERR Wrong number of args calling Redis command from script")
-	case s.inScript:
-		return failure("@user_script: 1: Wrong number of args calling Redis command From Lua script")
-	}
-	return countError(name)
-}
-
-// countError is how a command itself says that its words are too few or too many.
+// countError is the answer to a command with too few or too many words.
 func countError(name string) Value {
 	return failure("ERR wrong number of arguments for '" + strings.ToLower(name) + "' command")
 }

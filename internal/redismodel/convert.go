@@ -102,14 +102,11 @@ func truncate(f float64) int64 {
 }
 
 // argument is a number as an argument of a command.
-func (s *Server) argument(f float64) string {
-	switch {
-	case math.IsNaN(f):
+func argument(f float64) string {
+	if math.IsNaN(f) {
 		return formatG(f, 17)
-	case f == 0 && s.since(7, 2):
-		return "0"
 	}
-	return s.formatFloat(f)
+	return formatFloat(f)
 }
 
 // formatG is C's %g with so many digits.

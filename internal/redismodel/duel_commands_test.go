@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,14 +37,14 @@ func TestDuelOfCommands(t *testing.T) {
 	const begin = 1_700_000_000_000_000
 	r := startRival(t, begin)
 	s := New(NewInterpreter())
-	s.Micros, s.Version = begin, r.version
+	s.Micros = begin
 	r.learnRefusals()
 	started, sent := time.Now(), 0
 	seen := make(map[string]int)
 	for n := range *commandsFlag {
 		s.Micros = begin + int64(n)*100_000_000 // each can be repeated by itself: none lasts so long
 		r.turn(s.Micros)
-		g := &generator{Rand: rand.New(rand.NewPCG(*seedFlag, uint64(n))), now: s.Micros, old: !s.since(7, 0)}
+		g := &generator{Rand: rand.New(rand.NewPCG(*seedFlag, uint64(n))), now: s.Micros}
 		steps := g.sequence()
 		answers := make([]Value, 0, len(steps))
 		for _, step := range steps {
@@ -86,7 +85,7 @@ func (r *rival) play(steps []step, end int64) (answers []Value) {
 	return append(answers, r.wire.pipe(batch...)...)
 }
 
-// comparable is an answer as text. Members of a set have no order, nor have the fields of a hash that is no list to Redis.
+// comparable is an answer as text; of an error that is its class, by which scripts tell errors. Members of a set have no order, nor have the fields of a hash that is no list to Redis.
 func comparable(command []string, v Value) string {
 	together := 0 // how many values belong together; 0: all have an order
 	switch strings.ToUpper(command[0]) {
@@ -101,17 +100,15 @@ func comparable(command []string, v Value) string {
 		parts := slices.SortedFunc(slices.Chunk(v.Array, together), func(a, b []Value) int { return strings.Compare(a[0].Str, b[0].Str) })
 		v.Array = slices.Concat(parts...)
 	}
-	return scriptLine.ReplaceAllString(brand.Replace(v.String()), "")
+	if v.Kind == Err {
+		class, _, _ := strings.Cut(v.Str, " ")
+		return "!" + class
+	}
+	return v.String()
 }
 
 // longestListed is how long a value of a hash may be, in bytes, that Redis keeps as a list (hash-max-listpack-value).
 const longestListed = 64
-
-// scriptLine is the line of a script that Redis 6 tells in front of some errors.
-var scriptLine = regexp.MustCompile(`^!?@user_script: \d+: `)
-
-// brand leaves out the name of Redis, where the servers that come of it say their own or none.
-var brand = strings.NewReplacer("Redis ", "", "Redict ", "", "Valkey ", "", "redis lib ", "", "redict lib ", "", "Lua redis lib command", "Command", "Lua redict lib command", "Command")
 
 func shown(steps []step, answers []Value) string {
 	var b strings.Builder

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +58,6 @@ func newScriptDuel(r *rival) *scriptDuel {
 		rival: r, s: New(NewInterpreter()), digests: make(map[string]string), subscribed: make(map[string]bool),
 		called: make(map[string]int), answered: make(map[string]map[string]int),
 	}
-	d.s.Version = r.version
 	for _, script := range all {
 		d.digests[script.Name] = r.MustDo("SCRIPT", "LOAD", script.Text).Text
 		d.answered[script.Name] = make(map[string]int)
@@ -77,9 +75,7 @@ func newScriptDuel(r *rival) *scriptDuel {
 		scripts.Inbox(scripts.LockChannel(scriptcalls.NamesOf("simple")[0]), scriptcalls.Engine2)) // in other lines this one is dead
 	for channel := range d.subscribed {
 		d.rival.heard.pipe([]string{"SUBSCRIBE", channel})
-		if d.s.since(7, 0) {
-			d.rival.heard.pipe([]string{"SSUBSCRIBE", channel})
-		}
+		d.rival.heard.pipe([]string{"SSUBSCRIBE", channel})
 	}
 	d.s.Subscribers = func(channel string, sharded bool) int {
 		if d.subscribed[channel] {
@@ -156,19 +152,11 @@ func (d *scriptDuel) sequence(t *testing.T, n, most int) int {
 // illness makes a server refuse writes, or take a right away; then nobody else comes: what a user without it hears is in other words.
 func (d *scriptDuel) illness(c *caller) (begin, end []string) {
 	ill := c.One("READONLY", "NOREPLICAS", "OOM", "MISCONF", "rights", "rights", "rights")
-	if ill == "rights" || ill == "READONLY" && !d.s.since(7, 0) { // scripts on a replica of Redis 6 still see what has run out
+	if ill == "rights" {
 		c.alone = true
-		return []string{"ACL", "SETUSER", "default", "-" + c.One(d.rights()...)}, rightsBack
+		return []string{"ACL", "SETUSER", "default", "-" + c.One(rights...)}, rightsBack
 	}
 	return refusals[ill].begin, refusals[ill].end
-}
-
-// rights are commands of this server that a user may be forbidden.
-func (d *scriptDuel) rights() []string {
-	if !d.s.since(7, 0) {
-		return slices.DeleteFunc(slices.Clone(rights), func(command string) bool { return command == "spublish" })
-	}
-	return rights
 }
 
 func (d *scriptDuel) onModel(c *call) Value {
@@ -188,10 +176,7 @@ func (d *scriptDuel) onRival(calls []*call, at int64) []Value {
 	return d.play(steps, at)
 }
 
-// luaError finds an error of Lua itself, which words it in its own way.
-var luaError = regexp.MustCompile(`^!ERR .*user_script.*`)
-
-// comparable is an answer as text: of an error of Lua itself only that it is one.
+// comparable is an answer as text.
 func (d *scriptDuel) comparable(c *call, v Value) string {
 	if c.command != nil {
 		return comparable(c.command, v)
@@ -202,7 +187,7 @@ func (d *scriptDuel) comparable(c *call, v Value) string {
 		v.Array = v.Array[:3]
 		return v.String() + comparable([]string{"HGETALL"}, fields)
 	}
-	return luaError.ReplaceAllString(v.String(), "an error of Lua")
+	return comparable([]string{"EVALSHA"}, v)
 }
 
 // listened is what who listens to the server has heard since last asked.

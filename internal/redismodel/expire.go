@@ -6,7 +6,7 @@ import "strings"
 func pexpire(s *Server, args []string) Value {
 	for _, option := range args[3:] {
 		if !strings.EqualFold(option, "GT") {
-			return failure("ERR Unsupported option " + untilZero(option))
+			return failure("ERR Unsupported option " + option)
 		}
 	}
 	when, read := parseInt(args[2])
@@ -14,7 +14,7 @@ func pexpire(s *Server, args []string) Value {
 		return notInteger
 	}
 	if addOverflows(when, s.millis()) {
-		return s.invalidExpire("pexpire")
+		return invalidExpire("pexpire")
 	}
 	when += s.millis()
 	at, found := s.at(args[1])

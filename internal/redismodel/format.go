@@ -1,7 +1,6 @@
 package redismodel
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -24,21 +23,12 @@ func luaType(l *lua.LState) int {
 	return 1
 }
 
-// toNumber is tonumber. gopher-lua's takes no exponent without a point.
+// toNumber is tonumber, of decimal digits. gopher-lua's takes no exponent without a point.
 func toNumber(l *lua.LState) int {
 	switch v := l.CheckAny(1).(type) {
 	case lua.LNumber:
 		l.Push(v)
 	case lua.LString:
-		if base := l.OptInt(2, 10); base != 10 {
-			n, err := strconv.ParseUint(strings.ToLower(strings.TrimSpace(string(v))), base, 64)
-			if err != nil {
-				l.Push(lua.LNil)
-			} else {
-				l.Push(lua.LNumber(n))
-			}
-			return 1
-		}
 		if f, read := luaNumber(string(v)); read {
 			l.Push(lua.LNumber(f))
 		} else {
@@ -62,7 +52,7 @@ func toString(l *lua.LState) int {
 
 // luaNumber reads a number as Lua does: as C does, with spaces round it.
 func luaNumber(s string) (f float64, read bool) {
-	s = untilZero(s)
+	s, _, _ = strings.Cut(s, "\x00")
 	if n, is := shortInt(s); is {
 		return float64(n), true
 	}
@@ -84,66 +74,13 @@ func shortInt(s string) (n int64, is bool) {
 	return n, true
 }
 
-// stringFormat is string.format: gopher-lua's is Go's, which has other words for what is no number.
-func stringFormat(l *lua.LState) int {
-	layout := l.CheckString(1)
-	if layout == "%.0f" {
+// stringFormat is string.format, which is gopher-lua's but for the numbers of most calls.
+func (in *Interpreter) stringFormat(l *lua.LState) int {
+	if l.CheckString(1) == "%.0f" {
 		l.Push(lua.LString(wholeNumber(float64(l.CheckNumber(2)))))
 		return 1
 	}
-	var b strings.Builder
-	arg := 1
-	for i := 0; i < len(layout); i++ {
-		if layout[i] != '%' {
-			b.WriteByte(layout[i])
-			continue
-		}
-		from := i
-		for i++; i < len(layout) && strings.IndexByte("-+ #0123456789.", layout[i]) >= 0; i++ {
-		}
-		if i == len(layout) {
-			l.RaiseError("invalid option '%%' to 'format'")
-		}
-		if layout[i] == '%' {
-			b.WriteByte('%')
-			continue
-		}
-		arg++
-		b.WriteString(formatOne(l, layout[from:i], layout[i], arg))
-	}
-	l.Push(lua.LString(b.String()))
-	return 1
-}
-
-// formatOne formats one argument by a directive, which is the flags and the letter.
-func formatOne(l *lua.LState, flags string, letter byte, arg int) string {
-	switch letter {
-	case 'c':
-		return string([]byte{byte(l.CheckInt(arg))})
-	case 'd', 'i':
-		return fmt.Sprintf(flags+"d", truncate(float64(l.CheckNumber(arg))))
-	case 'u':
-		return fmt.Sprintf(flags+"d", uint64(truncate(float64(l.CheckNumber(arg)))))
-	case 'o', 'x', 'X':
-		return fmt.Sprintf(flags+string(letter), uint64(truncate(float64(l.CheckNumber(arg)))))
-	case 'e', 'E', 'f', 'g', 'G':
-		f := float64(l.CheckNumber(arg))
-		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return formatG(f, 0)
-		}
-		if !strings.Contains(flags, ".") {
-			flags += ".6"
-		}
-		return fmt.Sprintf(flags+string(letter), f)
-	case 's':
-		text := l.ToStringMeta(l.CheckAny(arg)).String()
-		if len(text) >= 100 && !strings.Contains(flags, ".") { // C does not see these
-			return text
-		}
-		return fmt.Sprintf(flags+"s", untilZero(text))
-	}
-	l.RaiseError("invalid option '%%%c' to 'format'", letter)
-	return ""
+	return in.formats(l)
 }
 
 // wholeNumber is C's %.0f.

@@ -17,8 +17,7 @@ type Interpreter struct {
 	mu      sync.Mutex // guards the rest
 	state   *lua.LState
 	globals *lua.LTable
-	redis   *lua.LTable
-	version version // of the server for which redis was made
+	formats lua.LGFunction // gopher-lua's string.format
 
 	scripts map[string]*script
 	quick   map[address]*script // the same by where their text is: the hash of 5 KB takes a microsecond
@@ -130,10 +129,6 @@ func (in *Interpreter) eval(s *Server, text string, keys, args []string) Value {
 	if _, bad := sc.compile(); bad != "" {
 		return failure(bad)
 	}
-	if v := s.release(); in.version != *v {
-		in.version = *v
-		in.tellVersion(v)
-	}
 	in.globals.RawSetString("KEYS", in.list(keys))
 	in.globals.RawSetString("ARGV", in.list(args))
 	in.server = s
@@ -166,9 +161,6 @@ func (in *Interpreter) ended(sc *script, err error) Value {
 		where, _, _ = strings.Cut(rest, ":")
 	}
 	words = oneLine(words)
-	if !in.server.since(7, 0) {
-		return failure("ERR Error running script (call to f_" + sc.digest + "): @user_script:" + where + ": " + words)
-	}
 	return failure(words + " script: " + sc.digest + ", on @user_script:" + where + ".")
 }
 

@@ -1,7 +1,6 @@
 package redismodel
 
 import (
-	"math"
 	"slices"
 	"strings"
 )
@@ -22,7 +21,6 @@ func lpush(s *Server, args []string) Value {
 	return integer(len(o.parts))
 }
 
-// lpop is LPOP and RPOP.
 func lpop(s *Server, args []string) Value {
 	o, wrong := s.read(args[1], aList)
 	switch {
@@ -32,12 +30,8 @@ func lpop(s *Server, args []string) Value {
 		return null
 	}
 	o = s.have(args[1], aList)
-	at := 0
-	if strings.EqualFold(args[0], "RPOP") {
-		at = len(o.parts) - 1
-	}
-	gone := text(o.parts[at].name)
-	o.parts = slices.Delete(o.parts, at, at+1)
+	gone := text(o.parts[0].name)
+	o.parts = slices.Delete(o.parts, 0, 1)
 	s.dropIfEmpty(args[1], o)
 	return gone
 }
@@ -98,16 +92,10 @@ func lrange(s *Server, args []string) Value {
 	return names(o.parts[from:to])
 }
 
-// beyond is since 7.2 the answer to a number that has no negative.
-var beyond = failure("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
-
 func lrem(s *Server, args []string) Value {
 	count, read := parseInt(args[2])
-	switch {
-	case !read:
+	if !read {
 		return notInteger
-	case count == math.MinInt64 && s.since(7, 2):
-		return beyond
 	}
 	o, wrong := s.read(args[1], aList)
 	switch {

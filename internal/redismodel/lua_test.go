@@ -12,24 +12,22 @@ var snippets = []string{
 	`return {1.9, -1.9, true, false, 'x', '', {ok = 'fine'}, {err = 'ERR bad'}, {1, {2}}, 3, nil, 4}`,
 	`return 1.9`, `return -1.9`, `return true`, `return false`, `return nil`, `return`, ``, `return {}`, `return {ok = 'fine'}`, `return {err = 'ERR bad'}`,
 	`return {err = 'plain'}`, `return 2^53`, `return -2^53`, `return 1e300`, `return -1e300`, `return function() end`, `return {ok = 5}`, `return {1, x = 2}`,
-	`return redis.error_reply('ERR x')`, `return redis.error_reply('x')`, `return redis.error_reply('-x')`, `return redis.error_reply('').err`, `return redis.error_reply('-ERR x')`, `return redis.status_reply('x')`, `return 'a\0b'`, `return {err = 'two\r\nlines'}`,
+	`return 'a\0b'`, `return {err = 'two\r\nlines'}`,
 	// what a script gets
-	`return type(redis.call('GET', 'x'))`, `return #redis.call('HMGET', 'x', 'a', 'b')`, `return redis.call('SET', 'x', 1).ok`, `return redis.pcall('SET', 'x').err`,
-	`return redis.pcall('NOSUCH').err`, `return redis.pcall().err`, `return redis.pcall({}).err`, `return redis.pcall('GET', true).err`, `return redis.pcall('GET', nil).err`,
+	`return type(redis.call('GET', 'x'))`, `return #redis.call('HMGET', 'x', 'a', 'b')`, `return redis.call('SET', 'x', 1).ok`, `return redis.pcall('SET', 'x')`,
+	`return redis.pcall('NOSUCH')`, `return redis.pcall()`, `return redis.pcall({})`, `return redis.pcall('GET', true)`, `return redis.pcall('GET', nil)`,
 	`return redis.call('HSET', 'y', 'a', 1.5, 'b', 2^53, 'c', -0.1, 'd', 1/3)`, `return redis.call('HGETALL', 'y')`, `return {redis.call('TYPE', 'y')}`,
 	`return redis.call('GET', 'y')`, `return redis.call('NOSUCH')`, `return redis.call()`, `return redis.call('GET')`, `local x = redis.call('GET', 'y') return 1`,
-	`return {KEYS[1] or 'none', ARGV[1], #ARGV, #KEYS}`, `return type(redis.REDIS_VERSION_NUM)`, `return type(redis.REDIS_VERSION)`, `return redis.sha1hex('x')`,
+	`return {KEYS[1] or 'none', ARGV[1], #ARGV, #KEYS}`,
 	// numbers and texts
 	`return {tostring(tonumber('10')), tostring(tonumber('1e3')), tostring(tonumber(' 7 ')), tostring(tonumber('0x10')), tostring(tonumber('1_0')), tostring(tonumber(''))}`,
 	`return {tostring(tonumber('x')), tostring(tonumber('1x')), tostring(tonumber('.5')), tostring(tonumber('5.')), tostring(tonumber('-')), tostring(tonumber('+5')), tostring(tonumber('7\0x'))}`,
 	`return {tostring(tonumber('1e400')), tostring(tonumber('-1e400')), tostring(tonumber('inf')), tostring(tonumber('nan') ~= nil), tostring(tonumber('9e+12') == 9e12)}`,
-	`return {tostring(tonumber(nil)), tostring(tonumber(true)), tostring(tonumber({}))}`, `return tostring(tonumber('ff', 16)) .. tostring(tonumber('8', 8)) .. tostring(tonumber('zz', 36))`,
+	`return {tostring(tonumber(nil)), tostring(tonumber(true)), tostring(tonumber({}))}`,
 	`return {string.format('%.0f', 2^53), string.format('%.0f', -2^53), string.format('%.0f', 1e15 + 0.5), string.format('%.0f', 2.5), string.format('%.0f', -0.4)}`,
 	`return {string.format('%.0f', '12'), string.format('%.0f', 2^63), string.format('%.0f', 1e22), string.format('%.0f', 1/0), string.format('%.0f', -1/0)}`,
-	`return {string.format('%d', 3.9), string.format('%5d|%-5d|%05d', 42, 42, 42), string.format('%s %s', 'a', 1), string.format('%x %X %o', 255, 255, 8), string.format('%%')}`,
-	`return {string.format('%.17g', 0.1), string.format('%g', 0.1), string.format('%g', 1e20), string.format('%.3f', 1/3), string.format('%e', 12345.678), string.format('%c', 65)}`,
-	`return {string.format('%s|%s', 'a\0b', 'c'), string.format('%3s|', 'a\0b'), string.format('%s', string.rep('a\0b', 33)), string.format('%s', string.rep('a\0b', 34))}`,
-	`return string.format('%5.2s|', 'abc')`, `return string.format('%d')`, `return string.format('%y', 1)`, `return string.format('%d', 'x')`,
+	`return {string.format('%.17g', 0.1), string.format('%.17g', 1700000000123456), string.format('%.1f', 7 + 0.5), string.format('%.3f', 1/3), string.format('%d', 42), string.format('%%')}`,
+	`return {string.format('%s %s %.0f %.0f', 'a', '', 2^53, 1e15 + 0.5), string.format('%s', string.rep('a', 200))}`,
 	`return {tostring(1), tostring(1.5), tostring(-3), tostring(true), tostring(nil), tostring('x'), 1 .. '', 12345 .. '', 1.5 .. ''}`,
 	`return {'5' + 1, '0x10' + 0, ' 7 ' * 1, 10 / 4 * 100, 7 % 3, -7 % 3, 2 ^ 10, '10' / '4' * 10}`, `return tostring(2^53) .. tostring(1e14) .. tostring(123456789012345) .. tostring(0.1 + 0.2) .. tostring(-1e-9)`, `return 'x' + 1`, `return {} + 1`, `return nil .. 'x'`, `return 1 < 'x'`, `return nil < 1`,
 	`return {math.floor(1.9), math.floor(-1.1), math.ceil(1.1), math.max(1, 3, 2), math.min(3, 1), math.abs(-4)}`, `return math.max()`, `return math.floor('x')`, `return math.max(1, {})`,
@@ -63,11 +61,11 @@ func TestLuaIsAsInRedis(t *testing.T) {
 	const begin = 1_700_000_000_000_000
 	r := startRival(t, begin)
 	s := New(NewInterpreter())
-	s.Micros, s.Version = begin, r.version
+	s.Micros = begin
 	for _, snippet := range snippets {
 		ours := s.Eval(snippet, nil, []string{"arg"})
 		theirs := r.wire.pipe([]string{"EVAL", snippet, "0", "arg"})[0]
-		said, other := luaError.ReplaceAllString(comparable([]string{"EVAL"}, ours), "an error of Lua"), luaError.ReplaceAllString(comparable([]string{"EVAL"}, theirs), "an error of Lua")
+		said, other := comparable([]string{"EVAL"}, ours), comparable([]string{"EVAL"}, theirs)
 		if strings.Contains(snippet, "'HGETALL'") {
 			said, other = said[:6], other[:6] // of the digits of a third there are as many as versions
 		}
@@ -91,7 +89,6 @@ func TestPatternsAreAsInLua(t *testing.T) {
 	const n, begin = 5000, 1_700_000_000_000_000
 	r := startRival(t, begin)
 	s := New(NewInterpreter())
-	s.Version = r.version
 	g := generator{Rand: rand.New(rand.NewPCG(*seedFlag, 0))}
 	word := func(most int, letters ...string) (word string) {
 		for range g.IntN(most + 1) {

@@ -48,7 +48,7 @@ func strtod(s string) (f float64, read, inRange bool) {
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // formatFloat is how Redis answers a score.
-func (s *Server) formatFloat(f float64) string {
+func formatFloat(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
 		return "inf"
@@ -56,10 +56,6 @@ func (s *Server) formatFloat(f float64) string {
 		return "-inf"
 	case isWhole(f, 1<<52):
 		return strconv.FormatInt(int64(f), 10)
-	case s.since(7, 2) && isWhole(f, 1<<62):
-		return strconv.FormatInt(int64(f), 10)
-	case s.since(7, 2):
-		return shortest(f)
 	}
 	return strconv.FormatFloat(f, 'g', 17, 64)
 }
@@ -67,28 +63,6 @@ func (s *Server) formatFloat(f float64) string {
 // isWhole reports whether a number is an integer below a bound, and not the negative zero.
 func isWhole(f, bound float64) bool {
 	return f == math.Trunc(f) && math.Abs(f) < bound && (f != 0 || !math.Signbit(f))
-}
-
-// shortest writes the fewest digits that are read as the same number, as fpconv does: plain where that is about as short.
-func shortest(f float64) string {
-	sign, mantissa, power := "", "", ""
-	mantissa, power, _ = strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
-	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
-		sign, mantissa = "-", rest
-	}
-	digits := strings.Replace(mantissa, ".", "", 1)
-	exponent, _ := strconv.Atoi(power)
-	zeros := exponent + 1 - len(digits) // behind the digits; below 0: some of these are behind the point
-	switch {
-	case zeros >= 0 && exponent < len(digits)+7:
-		return sign + digits + strings.Repeat("0", zeros)
-	case zeros < 0 && (zeros > -7 || max(exponent, -exponent) < 4):
-		if exponent < 0 {
-			return sign + "0." + strings.Repeat("0", -exponent-1) + digits
-		}
-		return sign + digits[:exponent+1] + "." + digits[exponent+1:]
-	}
-	return sign + mantissa + "e" + power[:1] + strings.TrimLeft(power[1:], "0")
 }
 
 // addOverflows reports whether a sum of two is none that 64 bits hold.

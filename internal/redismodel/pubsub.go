@@ -22,14 +22,8 @@ func publish(s *Server, args []string) Value {
 // pubsub is PUBSUB NUMSUB and PUBSUB SHARDNUMSUB.
 func pubsub(s *Server, args []string) Value {
 	sharded := strings.EqualFold(args[1], "SHARDNUMSUB")
-	if !sharded && !strings.EqualFold(args[1], "NUMSUB") || sharded && !s.since(7, 0) {
-		switch {
-		case !s.since(7, 0):
-			return failure("ERR Unknown subcommand or wrong number of arguments for '" + untilZero(args[1]) + "'. Try PUBSUB HELP.")
-		case s.inScript:
-			return s.unknown(args)
-		}
-		return failure("ERR unknown subcommand '" + untilZero(args[1]) + "'. Try PUBSUB HELP.")
+	if !sharded && !strings.EqualFold(args[1], "NUMSUB") {
+		return s.unknown(args)
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(args)-4)}
 	for _, channel := range args[2:] {

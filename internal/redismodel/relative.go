@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// AppendRelative is AppendState for who cares how much time is left, not when: the ms at which keys end are counted from the
-// clock, and so are the scores of sorted sets that are ms since 1970. Keys, fields and values are appended by text.
+// AppendRelative appends what stands, without what has run out (which is deleted): keys, fields and values by text, the ms at which keys end
+// counted from the clock, and so the scores of sorted sets that are ms since 1970. The order in which the fields of a hash came is no part of it.
 func (s *Server) AppendRelative(b []byte, text func(b []byte, text string) []byte) []byte {
 	s.sweep()
 	now := s.millis()

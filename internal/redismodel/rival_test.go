@@ -23,11 +23,10 @@ var (
 type rival struct {
 	*redistest.Server
 	testing.TB
-	clock   *os.File
-	wire    *wire // for the duel
-	heard   *wire // subscribes
-	version string
-	name    string // with the version
+	clock *os.File
+	wire  *wire  // for the duel
+	heard *wire  // subscribes
+	name  string // with the version
 }
 
 // startRival starts a server with its clock at so many µs.
@@ -66,9 +65,7 @@ func startRival(tb testing.TB, micros int64) *rival {
 	}
 	r.Server = redistest.Start(tb, debugging(tb)...)
 	_, _ = os.Unsetenv("LD_PRELOAD"), os.Unsetenv("CLOCK_FILE") // they cannot fail: they were set just now
-	info := r.MustDo("INFO", "server").Text
-	r.version = resp.InfoFields(info)["redis_version"]
-	r.name = resp.Product(resp.InfoFields(info))
+	r.name = resp.Product(resp.InfoFields(r.MustDo("INFO", "server").Text))
 	// In the background Redis 8 deletes a key at the beginning of its last millisecond, at which all versions still find it.
 	r.MustDo("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	r.wire, r.heard = dialWire(tb, r.Addr()), dialWire(tb, r.Addr())
@@ -78,7 +75,7 @@ func startRival(tb testing.TB, micros int64) *rival {
 	return r
 }
 
-// debugging is what allows DEBUG; Redis 6 does so in any case.
+// debugging is what allows DEBUG. Redis 6 knows no such words, nor sharded channels.
 func debugging(tb testing.TB) []string {
 	tb.Helper()
 	said, err := exec.Command("redis-server", "--version").CombinedOutput()
@@ -86,7 +83,7 @@ func debugging(tb testing.TB) []string {
 		tb.Fatalf("redis-server --version: %v\n%s", err, said)
 	}
 	if strings.Contains(string(said), "v=6.") {
-		return nil
+		tb.Skip("SKIPPED: the redis-server is older than 7.0. NOT PROVED: that the model is like Redis.")
 	}
 	return []string{"--enable-debug-command", "yes"}
 }

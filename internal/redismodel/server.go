@@ -4,8 +4,6 @@ package redismodel
 type Server struct {
 	// Micros is its clock, in µs since 1970. It stands still while a command or script runs.
 	Micros int64
-	// Version is that of Redis, as "7.0" or "6.2.14"; "" is 7.0.
-	Version string
 	// Subscribers counts the subscribers of a channel; nil: there are none.
 	Subscribers func(channel string, sharded bool) int
 	// Publish hears of each message; nil: nobody does.
@@ -19,7 +17,6 @@ type Server struct {
 	inScript bool
 	wrote    bool // since the script began
 	scratch  []element
-	known    version
 }
 
 // New makes an empty server that runs its scripts by in.

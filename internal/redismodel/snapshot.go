@@ -1,8 +1,6 @@
 package redismodel
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 )
@@ -21,7 +19,7 @@ func (s *Server) Snapshot() Snapshot {
 	return Snapshot{s.keys.items, s.Micros, s.refusal}
 }
 
-// Restore goes back to a state; callbacks and Version stay.
+// Restore goes back to a state; callbacks stay.
 func (s *Server) Restore(was Snapshot) {
 	s.keys.items, s.Micros, s.refusal = was.items, was.micros, was.refusal
 	s.keys.freeze()
@@ -35,37 +33,6 @@ func (s *Server) Keys() []string {
 		keys[i] = s.keys.items[i].key
 	}
 	return keys
-}
-
-// AppendState appends what stands: keys, values and the ms that they have left, without what has run out (which is deleted), and
-// without the clock. Equal states give equal bytes, others do not; the order in which the fields of a hash came is no part of it.
-func (s *Server) AppendState(b []byte) []byte {
-	s.sweep()
-	for i := range s.keys.items {
-		it := &s.keys.items[i]
-		b = appendText(b, it.key)
-		b = append(b, byte(it.object.kind))
-		b = binary.AppendVarint(b, it.expires)
-		if it.object.kind == aString {
-			b = appendText(b, it.object.text)
-			continue
-		}
-		b = binary.AppendUvarint(b, uint64(len(it.object.parts)))
-		for _, part := range s.canonical(it.object) {
-			b = appendText(b, part.name)
-			switch it.object.kind {
-			case aHash:
-				b = appendText(b, part.value)
-			case aZset:
-				b = binary.BigEndian.AppendUint64(b, math.Float64bits(part.score))
-			}
-		}
-	}
-	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
 // canonical is the parts of a value in an order of their own: that of their names where the type has none.

@@ -2,10 +2,16 @@ package redismodel
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/wheellock/wheellock/scripts"
 )
+
+// stateOf is all that stands.
+func stateOf(s *Server) []byte {
+	return s.AppendRelative(nil, func(b []byte, text string) []byte { return fmt.Appendf(b, "%q", text) })
+}
 
 func TestASnapshotIsValidForEver(t *testing.T) {
 	s := New(NewInterpreter())
@@ -18,30 +24,30 @@ func TestASnapshotIsValidForEver(t *testing.T) {
 		s.Do("SADD", "set", "a", "b")
 	}
 	fill()
-	was, state := s.Snapshot(), s.AppendState(nil)
+	was, state := s.Snapshot(), stateOf(s)
 	for _, change := range [][]string{
 		{"HSET", "hash", "a", "2"}, {"HDEL", "hash", "a"}, {"LPUSH", "list", "x"}, {"LREM", "list", "0", "b"}, {"ZADD", "zset", "1.5", "a"}, {"ZADD", "zset", "9", "a"},
 		{"ZREM", "zset", "a"}, {"PEXPIRE", "string", "5"}, {"SET", "string", "y"}, {"DEL", "hash", "list"}, {"FLUSHALL"}, {"SADD", "set", "c"},
 	} {
 		s.Do(change...)
-		if bytes.Equal(s.AppendState(nil), state) {
+		if bytes.Equal(stateOf(s), state) {
 			t.Errorf("%q changed nothing", change)
 		}
 		s.Restore(was)
-		if got := s.AppendState(nil); !bytes.Equal(got, state) {
+		if got := stateOf(s); !bytes.Equal(got, state) {
 			t.Fatalf("after %q and back: %q, want %q", change, got, state)
 		}
 	}
 	s.Do("DEL", "set")
 	s.Do("RPUSH", "set", "a", "b")
-	if bytes.Equal(s.AppendState(nil), state) {
+	if bytes.Equal(stateOf(s), state) {
 		t.Error("a list is a set")
 	}
 	s.Restore(was)
 	other := New(NewInterpreter())
 	other.Restore(was)
 	other.Do("HSET", "hash", "a", "2")
-	if got := s.AppendState(nil); !bytes.Equal(got, state) {
+	if got := stateOf(s); !bytes.Equal(got, state) {
 		t.Errorf("a server wrote into what stands on another: %q, want %q", got, state)
 	}
 }
@@ -55,7 +61,7 @@ func TestStatesAreEqualWhateverTheWay(t *testing.T) {
 	b.Do("HSET", "one", "a", "1")
 	b.Do("SET", "three", "x", "PX", "5")
 	b.Micros += 6000 // the key lives through its last millisecond
-	if x, y := a.AppendState(nil), b.AppendState(nil); !bytes.Equal(x, y) {
+	if x, y := stateOf(a), stateOf(b); !bytes.Equal(x, y) {
 		t.Errorf("%q and %q", x, y)
 	}
 }

@@ -46,7 +46,7 @@ func set(s *Server, args []string) Value {
 		case !read:
 			return notInteger
 		case n <= 0 || addOverflows(n, s.millis()):
-			return s.invalidExpire("set")
+			return invalidExpire("set")
 		}
 		expires = n + s.millis()
 	}
@@ -58,11 +58,8 @@ func set(s *Server, args []string) Value {
 }
 
 // invalidExpire is the answer to a time at which no key can end.
-func (s *Server) invalidExpire(command string) Value {
-	if s.since(7, 0) {
-		return failure("ERR invalid expire time in '" + command + "' command")
-	}
-	return failure("ERR invalid expire time in " + command)
+func invalidExpire(command string) Value {
+	return failure("ERR invalid expire time in '" + command + "' command")
 }
 
 func incr(s *Server, args []string) Value { return s.add(args[1], 1) }
@@ -79,7 +76,7 @@ func decrby(s *Server, args []string) Value {
 	switch {
 	case !read:
 		return notInteger
-	case by == math.MinInt64 && s.since(7, 0):
+	case by == math.MinInt64:
 		return failure("ERR decrement would overflow")
 	}
 	return s.add(args[1], -by)

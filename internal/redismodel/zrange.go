@@ -12,23 +12,20 @@ type bounds struct {
 	withoutMin, withoutMax bool // "(" before it
 }
 
-func (s *Server) readBounds(low, high string) (b bounds, read bool) {
-	b.min, b.withoutMin, read = s.readBound(low)
+func readBounds(low, high string) (b bounds, read bool) {
+	b.min, b.withoutMin, read = readBound(low)
 	if !read {
 		return b, false
 	}
-	b.max, b.withoutMax, read = s.readBound(high)
+	b.max, b.withoutMax, read = readBound(high)
 	return b, read
 }
 
-// readBound takes nothing for 0, as C does. Redis 8 reads neither spaces nor hexadecimal numbers there.
-func (s *Server) readBound(bound string) (score float64, without, read bool) {
+// readBound takes nothing for 0, as C does.
+func readBound(bound string) (score float64, without, read bool) {
 	bound, without = strings.CutPrefix(bound, "(")
 	if bound == "" {
 		return 0, without, true
-	}
-	if s.since(8, 0) && (isSpace(bound[0]) || strings.ContainsAny(bound, "xX")) {
-		return 0, false, false
 	}
 	score, read, _ = strtod(bound)
 	return score, without, read && !math.IsNaN(score)
@@ -55,13 +52,13 @@ func zrange(s *Server, args []string) Value {
 		switch {
 		case strings.EqualFold(option, "WITHSCORES"):
 			withScores = true
-		case strings.EqualFold(option, "BYSCORE") && s.since(6, 2):
+		case strings.EqualFold(option, "BYSCORE"):
 			byScore = true
 		default:
 			return syntaxError
 		}
 	}
-	pick, bad := s.picker(args[2], args[3], byScore)
+	pick, bad := picker(args[2], args[3], byScore)
 	if bad.Kind == Err {
 		return bad
 	}
@@ -79,15 +76,15 @@ func zrange(s *Server, args []string) Value {
 	}
 	answer := Value{Kind: Array, Array: make([]Value, 0, 2*len(some))}
 	for _, part := range some {
-		answer.Array = append(answer.Array, text(part.name), text(s.formatFloat(part.score)))
+		answer.Array = append(answer.Array, text(part.name), text(formatFloat(part.score)))
 	}
 	return answer
 }
 
 // picker reads the ends of a range, by place or by score, and gives what finds it in a sorted set.
-func (s *Server) picker(first, last string, byScore bool) (pick func([]element) (from, to int), bad Value) {
+func picker(first, last string, byScore bool) (pick func([]element) (from, to int), bad Value) {
 	if byScore {
-		b, read := s.readBounds(first, last)
+		b, read := readBounds(first, last)
 		if !read {
 			return nil, notBound
 		}
@@ -102,7 +99,7 @@ func (s *Server) picker(first, last string, byScore bool) (pick func([]element) 
 }
 
 func zcount(s *Server, args []string) Value {
-	b, read := s.readBounds(args[2], args[3])
+	b, read := readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}
@@ -118,7 +115,7 @@ func zcount(s *Server, args []string) Value {
 }
 
 func zremrangebyscore(s *Server, args []string) Value {
-	b, read := s.readBounds(args[2], args[3])
+	b, read := readBounds(args[2], args[3])
 	if !read {
 		return notBound
 	}

@@ -17,9 +17,9 @@ func earlier(a, b element) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// setScore sets the score of a member, and keeps the order. Since Redis 7.0 a small set knows no negative zero.
-func (s *Server) setScore(o *object, member string, score float64) {
-	if score == 0 && s.since(7, 0) {
+// setScore sets the score of a member, and keeps the order. A small set knows no negative zero.
+func setScore(o *object, member string, score float64) {
+	if score == 0 {
 		score = 0
 	}
 	if i := o.index(member); i >= 0 {
@@ -77,9 +77,9 @@ func zadd(s *Server, args []string) Value {
 		}
 		if at < 0 || score != o.parts[at].score {
 			o = s.have(args[1], aZset)
-			s.setScore(o, member, score)
+			setScore(o, member, score)
 		}
-		last = text(s.formatFloat(score))
+		last = text(formatFloat(score))
 	}
 	if incr {
 		return last
@@ -97,7 +97,7 @@ func zscore(s *Server, args []string) Value {
 	}
 	if o != nil {
 		if i := o.index(args[2]); i >= 0 {
-			return text(s.formatFloat(o.parts[i].score))
+			return text(formatFloat(o.parts[i].score))
 		}
 	}
 	return null

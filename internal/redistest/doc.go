@@ -6,9 +6,8 @@
 // its own, so that a fault in the client under test cannot hide from the test.
 //
 // Network: NewProxy (proxy.go) is put between a client and a server. One accepted connection is a link (link.go) of two
-// streams (stream.go, send.go), one for each direction; faults.go and cuts.go have the switches. The proxy knows enough
-// RESP (splitter.go) to tell which answer belongs to which request (requests.go), and so can lose one chosen answer or
-// message (answers.go).
+// streams (stream.go, send.go), one for each direction; faults.go and cuts.go have the switches. The proxy looks for
+// texts in what goes by, and so can lose the answer to a request, or messages (answers.go).
 //
 // Children of the test's own, such as clients that are to be killed: child.go.
 //

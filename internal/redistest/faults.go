@@ -1,9 +1,6 @@
 package redistest
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // Direction names one way through a Proxy, or both.
 type Direction uint
@@ -23,17 +20,8 @@ const (
 
 // fault is the state of the network in one direction.
 type fault struct {
-	latency, jitter time.Duration
-	blackHole       bool
-}
-
-// due is when something that comes in now may be delivered.
-func (f *fault) due() time.Time {
-	delay := f.latency
-	if f.jitter > 0 {
-		delay += rand.N(2*f.jitter) - f.jitter
-	}
-	return time.Now().Add(max(delay, 0))
+	latency   time.Duration
+	blackHole bool
 }
 
 // set changes the faults of the directions and has every link look at them.
@@ -56,10 +44,10 @@ func (p *Proxy) wakeLocked() {
 	}
 }
 
-// Latency delays what comes in from now on by d, more or less jitter, and the ends of streams with it.
+// Latency delays what comes in from now on by d, and the ends of streams with it.
 // Bytes stay in order. 0 ends it for later bytes; those on their way keep their delay.
-func (p *Proxy) Latency(dir Direction, d, jitter time.Duration) {
-	p.set(dir, func(f *fault) { f.latency, f.jitter = d, jitter })
+func (p *Proxy) Latency(dir Direction, d time.Duration) {
+	p.set(dir, func(f *fault) { f.latency = d })
 }
 
 // BlackHole is a partition. While on, nothing arrives: neither bytes nor the end of a stream. When it
@@ -70,9 +58,7 @@ func (p *Proxy) BlackHole(dir Direction, on bool) {
 	p.set(dir, func(f *fault) { f.blackHole = on })
 }
 
-// SwallowReply loses answers by a rule, in place of any earlier rule. It needs RESP without TLS.
-// Requests already sent count as well. On a RESP2 connection that subscribes, or after CLIENT REPLY, or
-// MONITOR, answers cannot be told by their order: there nothing is swallowed any more.
+// SwallowReply loses answers by a rule, in place of any earlier rule.
 func (p *Proxy) SwallowReply(rule Swallow) {
 	left := rule.Times
 	if left == 0 {
@@ -90,10 +76,9 @@ func (p *Proxy) SwallowNothing() {
 	p.swallow = nil
 }
 
-// LoseMessages loses a share of the published messages, 0 to 1, each by chance; the connection does not
-// notice. RESP3 only: in RESP2 a message looks like an answer.
-func (p *Proxy) LoseMessages(share float64) {
+// LoseMessages loses the published messages; the connection does not notice. RESP3 only: in RESP2 a message looks like an answer.
+func (p *Proxy) LoseMessages() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lostShare = share
+	p.loseMessages = true
 }

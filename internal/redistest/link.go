@@ -10,7 +10,6 @@ import (
 // from seeing what its sender does next.
 type link struct {
 	proxy    *Proxy
-	requests requests
 	client   *net.TCPConn
 	toServer *stream
 	toClient *stream
@@ -19,6 +18,7 @@ type link struct {
 	// Guarded by Proxy.mu.
 	server *net.TCPConn // nil until dialled
 	over   bool
+	mute   bool // the answer to a request is to be swallowed
 }
 
 // newLink is called with Proxy.mu held.
@@ -40,7 +40,7 @@ func (l *link) run() {
 	}
 	conn, err := net.DialTimeout("tcp", l.proxy.target, patience)
 	if err != nil {
-		l.end(func() { l.proxy.stats.Refused++ })
+		l.end()
 		return
 	}
 	server := conn.(*net.TCPConn)
@@ -64,18 +64,12 @@ func (l *link) connected(server *net.TCPConn) bool {
 	return true
 }
 
-// end resets both sides. count is run first, with Proxy.mu held, if the link was not over already.
-func (l *link) end(count func()) {
+// end resets both sides.
+func (l *link) end() {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
-	if !l.over {
-		count()
-		l.resetLocked()
-	}
+	l.resetLocked()
 }
-
-// cut is end by a fault that cuts connections.
-func (l *link) cut() { l.end(func() { l.proxy.stats.Cut++ }) }
 
 // resetLocked resets both sides at once; whatever waits in the streams is lost.
 func (l *link) resetLocked() { l.closeLocked(true) }
@@ -86,6 +80,9 @@ func (l *link) closeLocked(abruptly bool) {
 		return
 	}
 	l.over = true
+	if abruptly {
+		l.proxy.stats.Cut++
+	}
 	close(l.down)
 	delete(l.proxy.links, l)
 	for _, conn := range []*net.TCPConn{l.client, l.server} {

@@ -19,32 +19,26 @@ type Proxy struct {
 	closing  chan struct{}  // closed by Close
 	once     sync.Once      // of Close
 
-	mu        sync.Mutex // guards the rest; held for a moment, never while blocking
-	links     map[*link]bool
-	faults    [2]fault // by stream
-	refuse    bool
-	lostShare float64     // of published messages
-	swallow   *swallowing // nil: nothing
-	closed    bool
-	stats     Stats
+	mu           sync.Mutex // guards the rest; held for a moment, never while blocking
+	links        map[*link]bool
+	faults       [2]fault // by stream
+	refuse       bool
+	loseMessages bool
+	swallow      *swallowing // nil: nothing
+	closed       bool
+	stats        Stats
 }
 
 // Stats counts what the proxy did since it was started, and tells what it holds now.
 type Stats struct {
 	Accepted int64 // connections taken from clients
-	Refused  int64 // reset at once, by RefuseNew or because the server could not be reached
 	Open     int   // connections that exist now
-	Cut      int64 // connections ended by Cut or CutWithin
-
-	ToServer int64 // bytes delivered
-	ToClient int64 // bytes delivered
+	Cut      int64 // connections that the proxy has reset
 
 	WaitingToServer int64 // bytes inside the proxy now: on their way, delayed or in a black hole
 	WaitingToClient int64
 
-	Swallowed    int64 // answers lost by SwallowReply
-	LostMessages int64 // messages lost by LoseMessages
-	Opaque       int64 // directions given up as not RESP; SwallowReply and LoseMessages pass them over
+	Swallowed int64 // answers lost by SwallowReply
 }
 
 // NewProxy starts a proxy before the server at target ("host:port") until the end of the test. It is there
@@ -124,7 +118,6 @@ func (p *Proxy) admit(client *net.TCPConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.refuse {
-		p.stats.Refused++
 		reset(client)
 		return
 	}
@@ -132,13 +125,6 @@ func (p *Proxy) admit(client *net.TCPConn) {
 	l := newLink(p, client)
 	p.links[l] = true
 	p.running.Go(l.run)
-}
-
-// count changes the statistics.
-func (p *Proxy) count(change func(*Stats)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change(&p.stats)
 }
 
 // reset closes a connection so that the other side sees a reset, not an orderly end. It does not block.

@@ -20,16 +20,13 @@ type stream struct {
 
 	// Guarded by Proxy.mu.
 	queue  []chunk
-	queued int   // bytes in queue
-	shut   bool  // an end is queued, or was delivered; nothing more is taken in
-	done   bool  // has delivered its end, or cannot deliver any more
-	budget int64 // bytes until CutWithin cuts; under 0: no limit
+	queued int  // bytes in queue
+	shut   bool // an end is queued, or was delivered; nothing more is taken in
+	done   bool // has delivered its end, or cannot deliver any more
 
 	// Owned by the delivering goroutine.
-	deaf    bool     // the receiver takes no more; what comes is thrown away
-	answers answers  // of the stream to the client
-	asked   splitter // of the stream to the server
-	opaque  bool     // asked is not RESP
+	deaf   bool   // the receiver takes no more; what comes is thrown away
+	before []byte // the end of what went to the server, while answers are to be lost
 }
 
 // chunk is a piece of the stream, or its end.
@@ -50,13 +47,10 @@ const (
 
 func newStream(l *link, dir int) *stream {
 	return &stream{
-		link:    l,
-		dir:     dir,
-		wake:    make(chan struct{}, 1),
-		room:    make(chan struct{}, 1),
-		budget:  -1,
-		answers: answers{proxy: l.proxy, requests: &l.requests},
-		asked:   splitter{inline: true},
+		link: l,
+		dir:  dir,
+		wake: make(chan struct{}, 1),
+		room: make(chan struct{}, 1),
 	}
 }
 
@@ -109,7 +103,7 @@ func (l *stream) put(item chunk) {
 		l.queue, l.queued = nil, 0
 	}
 	l.shut = item.end != goesOn
-	item.due = f.due()
+	item.due = time.Now().Add(f.latency)
 	l.queue = append(l.queue, item)
 	l.queued += len(item.data)
 	poke(l.wake)

@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,6 @@ const Contested = "stock:7"
 type RwContest struct {
 	T       *testing.T
 	Engines []*engine.Engine
-	Cancel  bool // a third of the calls is cancelled at some moment
 	inside  judge.Inside
 	Grants  atomic.Int64
 }
@@ -50,15 +48,9 @@ func (c *RwContest) Run(callers int, until func() bool) {
 func (c *RwContest) take(m *engine.Mutex, opts ...engine.LockOption) *engine.Hold {
 	ctx, stop := context.WithTimeout(context.Background(), Patience)
 	defer stop()
-	if c.Cancel && rand.IntN(3) == 0 {
-		ctx, stop = context.WithTimeout(ctx, time.Duration(rand.IntN(3000))*time.Microsecond)
-		defer stop()
-	}
 	h, err := m.Lock(ctx, opts...)
 	if err != nil {
-		if !c.Cancel || !errors.Is(err, context.DeadlineExceeded) {
-			c.T.Errorf("lock: %v", err)
-		}
+		c.T.Errorf("lock: %v", err)
 		return nil
 	}
 	c.Grants.Add(1)

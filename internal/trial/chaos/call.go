@@ -130,6 +130,3 @@ func (w *worker) answer(h *engine.Hold, err error, call uint32) {
 	token, _ := h.Token()
 	w.tell(record{What: granted, At: at, Call: call, Token: token, Until: of(h.Deadline())})
 }
-
-// unlock is for holds of which nobody reads the history.
-func (w *worker) unlock(h *engine.Hold) { _ = h.Unlock(context.Background()) }

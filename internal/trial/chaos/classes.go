@@ -53,6 +53,7 @@ func classify(err error) (c classes, text string) {
 	}
 	if c&(isRefused|isInvalid|isForeign|isDeadlock|isClosed|isOther) != 0 {
 		text = err.Error()
+		text = text[:min(len(text), 500)] // a record must fit into what a pipe takes in one piece
 	}
 	return c, text
 }

@@ -3,9 +3,9 @@ package chaos
 import (
 	"bufio"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -31,7 +31,7 @@ const recordsFD = 3
 type client struct {
 	setting
 	e       *engine.Engine
-	records *os.File
+	records *gob.Encoder // any goroutine
 	calls   atomic.Uint32
 	tally   tally
 	resting context.Context // ends when no further call is to be made
@@ -43,8 +43,7 @@ func RunClient() (isClient bool, exitCode int) {
 	if !isClient {
 		return false, 0
 	}
-	limitMemory()
-	c := &client{records: os.NewFile(recordsFD, "records")}
+	c := &client{records: gob.NewEncoder(os.NewFile(recordsFD, "records"))}
 	if err := c.run(text); err != nil {
 		fmt.Fprintf(os.Stderr, "client %d: %v\n", c.Number, err)
 		return true, 1
@@ -90,9 +89,6 @@ func (c *client) run(text string) error {
 	}
 	for i := range c.Workers {
 		working.Go(func() { c.work(i) })
-	}
-	for range c.Waiters {
-		working.Go(c.hang)
 	}
 	_, told := <-orders
 	rest()
@@ -155,26 +151,13 @@ func (c *client) tell(r record) {
 	if c.Sample > 0 && c.tally.takes(r) {
 		return
 	}
-	if _, err := c.records.Write(r.append(make([]byte, 0, 128))); err != nil {
+	if c.records.Encode(&r) != nil {
 		os.Exit(3) // nobody listens any more
 	}
 }
 
 // number makes the number of a call.
 func (c *client) number() uint32 { return c.calls.Add(1) }
-
-// hang makes one call and keeps what it gives, or the waiting, until the process dies.
-func (c *client) hang() {
-	w := c.worker(rand.NewPCG(c.Seed, 1))
-	w.place = 0
-	h, _ := w.lock(demand{way: unbound})
-	if h != nil && c.Hold {
-		<-c.resting.Done()
-	}
-	if h != nil {
-		w.unlock(h)
-	}
-}
 
 // paceBeat is how often a process looks whether it runs.
 const paceBeat = 2 * time.Millisecond

@@ -17,6 +17,6 @@ func (h *history) exclusion() {
 		for c, others := range judge.Overlaps(int64(p.Permits), holds) {
 			h.fail("exclusion", "%s was held together with %d more, the last %s", c.name(), len(others), others[len(others)-1].name())
 		}
-		h.figures.Checked += len(holds)
+		h.figures.checked += len(holds)
 	}
 }

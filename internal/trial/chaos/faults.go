@@ -46,13 +46,4 @@ var clientFaults = []fault{
 		s.replace(s.victim)
 		return true
 	}},
-	{name: "CPU starvation", pause: time.Second, strike: func(s *strike) bool {
-		for end := now().plus(s.upTo(time.Second)); now() < end; { // it runs a sixth of the time
-			if !s.victim.freeze(25 * time.Millisecond) {
-				return false
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		return true
-	}},
 }

@@ -32,10 +32,8 @@ var serverFaults = []fault{
 	{onServer: true, name: "redis kill -9, fsync always", pause: time.Second, strike: restart},
 }
 
-// dataFaults take keys away whose leases were not over, or may. With appendfsync everysec Redis answers before it
-// writes, for up to two seconds, while an fsync is under way on a busy disk: kill -9 can lose that.
+// dataFaults take keys away whose leases were not over, or may.
 var dataFaults = []fault{
-	{onServer: true, name: "redis kill -9, everysec", destroys: true, pause: time.Second, strike: restart},
 	{onServer: true, name: "redis kill -9, no AOF", destroys: true, pause: time.Second, strike: restart},
 	{onServer: true, name: "redis kill -9, hot locks", destroys: true, pause: 400 * time.Millisecond, strike: hotDeath},
 	{onServer: true, name: "FLUSHALL", destroys: true, pause: time.Second, strike: func(s *strike) bool {

@@ -15,12 +15,11 @@ type measure struct {
 
 // trend is how a measure went.
 type trend struct {
-	What    string  `json:"what"`
-	Second  float64 `json:"second_quarter"` // median
-	Last    float64 `json:"last_quarter"`   // median
-	Most    float64 `json:"most"`
-	Allowed float64 `json:"allowed"` // of Last
-	Grew    bool    `json:"grew"`    // by more than is allowed
+	What         string
+	Second, Last float64 // medians of these quarters
+	Most         float64
+	Allowed      float64 // of Last
+	Grew         bool    // by more than is allowed
 }
 
 // fewest values are needed for a judgement.

@@ -3,7 +3,6 @@ package chaos
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,27 +16,27 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
-// gauge is what a client takes of the machine, and what it has done so far. It fits into the text of a record.
+// gauge is what a client takes of the machine, and what it has done so far.
 type gauge struct {
-	At          instant `json:"at"`
-	Goroutines  int64   `json:"goroutines"`
-	Heap        int64   `json:"heap"` // bytes that live, after a collection
-	RSS         int64   `json:"rss"`  // bytes
-	Descriptors int64   `json:"descriptors"`
-	Granted     int64   `json:"granted"`
-	Cancelled   int64   `json:"cancelled"`
-	Lost        int64   `json:"lost"`
-	Leaks       int64   `json:"leaks"` // by order
+	At          instant
+	Goroutines  int64
+	Heap        int64 // bytes that live, after a collection
+	RSS         int64 // bytes
+	Descriptors int64
+	Granted     int64
+	Cancelled   int64
+	Lost        int64
+	Leaks       int64 // by order
 }
 
 // serverGauge is what Redis has.
 type serverGauge struct {
-	At       instant `json:"at"`
-	Memory   int64   `json:"memory"` // bytes
-	Clients  int64   `json:"clients"`
-	Keys     int64   `json:"keys"`     // without receipts
-	Receipts int64   `json:"receipts"` // which stay for a minute
-	Channels int64   `json:"channels"` // that somebody listens to
+	At       instant
+	Memory   int64 // bytes
+	Clients  int64
+	Keys     int64 // without receipts
+	Receipts int64 // which stay for a minute
+	Channels int64 // that somebody listens to
 }
 
 // tally counts what a client in a soak does not tell. Lost are holds of which the holder heard when he unlocked.
@@ -46,7 +45,7 @@ type tally struct{ granted, cancelled, lost, leaks atomic.Int64 }
 // takes counts a record, unless it has to be told: a gauge, the end, or an error that nobody should get.
 func (t *tally) takes(r record) bool {
 	switch {
-	case r.What == granted, r.What == latched:
+	case r.What == granted:
 		t.granted.Add(1)
 	case r.What == denied && r.Classes&isContext != 0:
 		t.cancelled.Add(1)
@@ -62,11 +61,11 @@ func (c *client) sample(ctx context.Context) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		g, err := c.gauge()
-		text, _ := json.Marshal(g) // numbers alone
 		if err != nil {
-			text = []byte(err.Error()) // no gauge: that is found out
+			c.tell(record{What: sampled, At: g.At, Text: err.Error()})
+		} else {
+			c.tell(record{What: sampled, At: g.At, Gauge: &g})
 		}
-		c.tell(record{What: sampled, At: g.At, Text: string(text)})
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -100,11 +99,21 @@ func (c *client) gauge() (gauge, error) {
 func (p *process) lastGauge() (g gauge) {
 	said := p.said()
 	for i := len(said) - 1; i >= 0; i-- {
-		if said[i].What == sampled && json.Unmarshal([]byte(said[i].Text), &g) == nil {
-			return g
+		if said[i].Gauge != nil {
+			return *said[i].Gauge
 		}
 	}
 	return gauge{}
+}
+
+// gauges counts what the process has said of itself.
+func (p *process) gauges() (n int) {
+	for _, r := range p.said() {
+		if r.Gauge != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // leak loses some of everything that a soak counts, as a bug would, until the client is to rest. When it returns, Redis

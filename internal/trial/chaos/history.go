@@ -33,7 +33,6 @@ type hold struct {
 	unlockText string
 	extended   classes
 	cut        instant // when a strike may have destroyed what it stands on in Redis; 0: never
-	latch      span    // of a latch: last count down, and the waiter let through
 }
 
 // history is what a phase saw.
@@ -48,8 +47,7 @@ type history struct {
 
 // violation is something that must not be.
 type violation struct {
-	Oracle string `json:"oracle"`
-	Text   string `json:"text"`
+	Oracle, Text string
 }
 
 // mostViolations of one oracle are told.
@@ -62,7 +60,6 @@ func (h *history) fail(oracle, format string, args ...any) {
 			told++
 		}
 	}
-	h.figures.Violations++
 	if told < mostViolations {
 		h.violations = append(h.violations, violation{oracle, fmt.Sprintf(format, args...)})
 	}
@@ -138,13 +135,11 @@ func (c *hold) note(r record) {
 		c.unlockedAt, c.unlocked, c.unlockText = r.At, r.Classes, r.Text
 	case extended:
 		c.extended, c.unlockText, c.deadline = r.Classes, r.Text, max(c.deadline, r.Until)
-	case latched:
-		c.latch = span{r.Until, r.At}
 	}
 }
 
 // answeredAt is when the caller heard of it; 0: never.
-func (c *hold) answeredAt() instant { return max(c.grantedAt, c.deniedAt, c.latch.to) }
+func (c *hold) answeredAt() instant { return max(c.grantedAt, c.deniedAt) }
 
 // surelyUntil is when the holder stops to believe in the hold: until then nobody else may believe to have it.
 // Data that was destroyed in Redis ends what it had granted before.

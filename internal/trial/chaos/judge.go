@@ -4,41 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
-// figures are what a phase, or a run, counted.
+// figures are what a phase counted.
 type figures struct {
-	Calls        int           `json:"calls"`
-	Acquisitions int           `json:"acquisitions"`
-	Cancelled    int           `json:"cancelled"`
-	Lost         int           `json:"lost"`
-	Strikes      int           `json:"strikes"`
-	Checked      int           `json:"checked_by_intervals"`
-	Tokens       int           `json:"tokens"`
-	Told         int           `json:"holders_told"`
-	Void         int           `json:"holders_stalled"`
-	Margin       time.Duration `json:"smallest_margin"` // from a holder's notice to the next grant
-	Gap          time.Duration `json:"longest_gap"`     // of a free name with waiters, in the recovery period
-	Quiet        time.Duration `json:"longest_quiet"`   // until Redis was empty
-	Memory       int64         `json:"memory"`          // resident bytes of a client, at most
-	Outages      int           `json:"outages"`         // of Redis, each for each client
-	Share        float64       `json:"outage_share"`    // of a processor that a client took in one, at most
-	Violations   int           `json:"violations"`
-}
+	acquisitions, cancelled, lost, strikes int
 
-// add adds up; what is a bound stays the worst.
-func (f *figures) add(o figures) {
-	was := *f
-	kit.Add(f, &o)
-	f.Gap, f.Quiet, f.Memory, f.Share = max(was.Gap, o.Gap), max(was.Quiet, o.Quiet), max(was.Memory, o.Memory), max(was.Share, o.Share)
-	switch f.Margin = min(was.Margin, o.Margin); {
-	case was.Told == 0:
-		f.Margin = o.Margin
-	case o.Told == 0:
-		f.Margin = was.Margin
-	}
+	checked int           // by intervals
+	tokens  int           // of fencing
+	gap     time.Duration // the longest of a free name with waiters, in the recovery period
+	quiet   time.Duration // until Redis was empty
+	memory  int64         // resident bytes of a client, at most
+	outages int           // of Redis, each for each client
+	share   float64       // of a processor that a client took in one, at most
 }
 
 // judge brings the history before every oracle.
@@ -47,7 +25,6 @@ func (h *history) judge() {
 	h.tokens()
 	h.errors()
 	h.liveness()
-	h.notice()
 	h.outages()
 	h.memory()
 	h.sum()
@@ -56,16 +33,16 @@ func (h *history) judge() {
 
 func (h *history) sum() {
 	f := &h.figures
-	f.Calls, f.Quiet = len(h.calls), h.quiet
+	f.quiet = h.quiet
 	for _, c := range h.calls {
 		if c.grantedAt != 0 {
-			f.Acquisitions++
+			f.acquisitions++
 		}
 		if c.denied&isContext != 0 {
-			f.Cancelled++
+			f.cancelled++
 		}
 		if c.lost() {
-			f.Lost++
+			f.lost++
 		}
 	}
 }
@@ -77,7 +54,7 @@ func (h *history) strikes() {
 	for i := range h.phase.faults {
 		f := &h.phase.faults[i]
 		hits := all[f.name]
-		h.figures.Strikes += hits
+		h.figures.strikes += hits
 		if hits == 0 {
 			h.fail("void", "%s never hit anything", f.name)
 			continue
@@ -112,6 +89,6 @@ func (h *history) hits() map[string]int {
 // line sums the phase up.
 func (h *history) line() string {
 	f := h.figures
-	return fmt.Sprintf("%-18s %8d acquired %6d cancelled %5d lost %6d strikes  told %4d margin %-8v gap %-8v quiet %-8v %d violations", h.phase.name,
-		f.Acquisitions, f.Cancelled, f.Lost, f.Strikes, f.Told, f.Margin.Round(time.Microsecond), f.Gap.Round(time.Millisecond), f.Quiet.Round(time.Millisecond), f.Violations)
+	return fmt.Sprintf("%s: %d acquired, %d cancelled, %d lost, %d checked, %d tokens, %d strikes, gap %v, quiet %v, %d MB at most; %d outages, %.1f %% of a processor at most; hits %v",
+		h.phase.name, f.acquisitions, f.cancelled, f.lost, f.checked, f.tokens, f.strikes, f.gap.Round(time.Millisecond), f.quiet.Round(time.Millisecond), f.memory>>20, f.outages, 100*f.share, h.hits())
 }

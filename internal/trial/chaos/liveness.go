@@ -20,9 +20,6 @@ func (h *history) liveness() {
 			continue
 		}
 		at := c.answeredAt()
-		if c.latch.to != 0 && c.latch.to < c.latch.from {
-			h.fail("executions", "%s: the latch let a waiter through before it was counted down", c.name())
-		}
 		if at == 0 {
 			h.fail("liveness", "%s, a call of way %d, was never answered", c.name(), c.way)
 			continue
@@ -43,7 +40,7 @@ func (h *history) liveness() {
 func (h *history) gaps() {
 	disturbed := append(h.disturbed(settling), span{0, h.phase.began.plus(settling)})
 	isLock := func(c *hold) bool {
-		return c.place.Permits == 0 && c.place.Kind != latches && !c.client.wasKilled()
+		return c.place.Permits == 0 && !c.client.wasKilled()
 	}
 	for p, calls := range h.called(isLock) {
 		for gap := range judge.Gaps(calls) {
@@ -55,7 +52,7 @@ func (h *history) gaps() {
 			for _, c := range gap.Waiting { // it may be the one whose turn it was
 				slept = max(slept, free.shared(h.stalls[c.client]))
 			}
-			h.figures.Gap = max(h.figures.Gap, length)
+			h.figures.gap = max(h.figures.gap, length)
 			if length > judge.Stranded+slept+free.shared(h.phase.faints) {
 				h.fail("liveness", "%s was free from %d for %v while %d waited for it", p.Name, free.from, length, len(gap.Waiting))
 			}

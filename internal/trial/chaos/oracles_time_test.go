@@ -2,10 +2,6 @@ package chaos
 
 import "testing"
 
-func endedAt(at instant) func(*hold) {
-	return func(c *hold) { c.endedAt, c.endedBy, c.deadline = at*ms, isLost, at*ms }
-}
-
 // The oracles of time find who was told late, or left behind.
 func TestOraclesOfTime(t *testing.T) {
 	for _, c := range []struct {
@@ -13,16 +9,6 @@ func TestOraclesOfTime(t *testing.T) {
 		make func(*made) func()
 		want string
 	}{
-		{"told after the next grant", func(m *made) func() {
-			m.call(1, 0, 0, 10, endedAt(1500), func(c *hold) { c.deadline = 1000 * ms })
-			m.call(2, 0, 0, 1100, unlockedIn(1110, 1120))
-			return m.h.notice
-		}, "notice"},
-		{"told before the next grant", func(m *made) func() {
-			m.call(1, 0, 0, 10, endedAt(1000))
-			m.call(2, 0, 0, 1100, unlockedIn(1110, 1120))
-			return m.h.notice
-		}, ""},
 		{"never answered", func(m *made) func() { m.call(1, 0, 0, 0); return m.h.liveness }, "liveness"},
 		{"answered long after its bound", func(m *made) func() {
 			m.call(1, 0, 0, 9000, func(c *hold) { c.bound = 100 * ms }, unlockedIn(9001, 9002))
@@ -46,17 +32,13 @@ func TestOraclesOfTime(t *testing.T) {
 			m.call(1, 0, 0, 0, func(c *hold) { c.deniedAt, c.denied = ms, isRefused })
 			return m.h.errors
 		}, ""},
-		{"a latch that opened early", func(m *made) func() {
-			m.call(1, 1, 0, 0, func(c *hold) { c.latch = span{20 * ms, 10 * ms} })
-			return m.h.liveness
-		}, "executions"},
 		{"a fault that never hit", func(m *made) func() {
 			m.h.phase.faults = pick("SCRIPT FLUSH")
 			return m.h.strikes
 		}, "void"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newHistory(mutexes, latches)
+			m := newHistory(mutexes)
 			if got := m.verdict(c.make(m)); got != c.want {
 				t.Errorf("found %q, want %q: %v", got, c.want, m.h.violations)
 			}

@@ -47,11 +47,11 @@ func (ph *phase) hotNow() bool {
 
 // outage is what a client did while Redis was gone.
 type outage struct {
-	Share  float64       `json:"share"`  // of a processor, in the worst window
-	Before int64         `json:"before"` // resident bytes
-	Most   int64         `json:"most"`
-	All    time.Duration `json:"all"`  // from the return of Redis until all who waited for it had an answer
-	Left   int           `json:"left"` // of these, callers who had none outageReturn later, nor in their turn
+	Share  float64 // of a processor, in the worst window
+	Before int64   // resident bytes
+	Most   int64
+	All    time.Duration // from the return of Redis until all who waited for it had an answer
+	Left   int           // of these, callers who had none outageReturn later, nor in their turn
 }
 
 // during reads what a client took from the end of Redis until it was started again.
@@ -139,14 +139,14 @@ func (h *history) outages() {
 		}
 		for _, p := range h.phase.clients {
 			o := during(p.used(), b.down)
-			after := span{b.back, b.back.plus(outageReturn)}
-			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p]), after.shared(h.phase.faints))
+			after := span{b.back, min(next, b.back.plus(4*outageReturn))}                                        // a machine that stands still may do so for all of it
+			slack := max(after.shared(h.phase.stalls), after.shared(h.stalls[p])) + after.shared(h.phase.faints) // one waits for the other
 			o.resumed(by[p], b.back, next, slack)
 			if next < b.back.plus(outageReturn+slack) {
 				o.Left = 0 // there was no time to see
 			}
-			h.figures.Outages++
-			h.figures.Share = max(h.figures.Share, o.Share)
+			h.figures.outages++
+			h.figures.share = max(h.figures.share, o.Share)
 			o.judge(func(format string, args ...any) {
 				h.fail("outage", "client %d, "+format, append([]any{p.Number}, args...)...)
 			})

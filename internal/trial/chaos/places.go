@@ -16,7 +16,6 @@ const (
 	rws        kind = "rw"
 	semaphores kind = "semaphore"
 	permits    kind = "permits"
-	latches    kind = "latch"
 	spins      kind = "spin"     // of a soak alone, as the next ones
 	distinct   kind = "distinct" // a mutex that nobody else asks for, and nobody ever again
 	callbacks  kind = "callback" // mutexes that are taken and given back in callbacks
@@ -78,7 +77,5 @@ type setting struct {
 	Lease   time.Duration
 	Places  []place
 	Habits  habits
-	Waiters int // this many calls are made and nothing else; Hold says what becomes of them
-	Hold    bool
 	Sample  time.Duration // how often it says what it takes, and then nothing of its calls; 0: never
 }

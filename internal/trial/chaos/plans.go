@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	everyKind  = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, latches}
+	everyKind  = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits}
 	leasedKind = []kind{mutexes, reentrant, fenced, fairs, rws, permits} // what comes back when its holder dies
 	lockKind   = []kind{mutexes, reentrant, fenced, fairs, rws}          // what needs nothing in Redis that is not its own
 )
@@ -34,8 +34,8 @@ const (
 	longest  = 15 * time.Second
 )
 
-// onlyLong are the phases for runs of some minutes: they show something when they last.
-var onlyLong = []string{"restarts, everysec", "everything"}
+// onlyLong is the phase for runs of some minutes: it shows something when it lasts.
+const onlyLong = "everything"
 
 // isShort reports whether a run is one of make test.
 func isShort(whole time.Duration) bool { return whole < 2*time.Minute }
@@ -59,12 +59,11 @@ func plans(whole time.Duration) []plan {
 	}
 	return []plan{
 		with("server ill", func(p *plan) { p.lasts, p.slow = 2*lasts, 2 }, "redis SIGSTOP", "BUSY script", "CLIENT KILL normal", "CLIENT KILL pubsub", "SCRIPT FLUSH"),
-		with("restarts, everysec", func(p *plan) { p.kinds, p.aof = lockKind, "everysec" }, "redis kill -9, everysec", "CLIENT KILL normal"),
 		with("restarts, always", func(p *plan) { p.aof = "always" }, "redis kill -9, fsync always", "SCRIPT FLUSH"),
 		with("data loss", func(p *plan) { p.kinds = lockKind }, "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator"),
-		with("clients", func(p *plan) { p.kinds = leasedKind }, "client SIGSTOP", "client kill -9", "CPU starvation"),
+		with("clients", func(p *plan) { p.kinds = leasedKind }, "client SIGSTOP", "client kill -9"),
 		with("hot locks, Redis gone", hot, "redis kill -9, hot locks"),
 		with("everything", func(p *plan) { p.kinds, p.slow = lockKind, 5 }, "SCRIPT FLUSH", "CLIENT KILL normal", "CLIENT KILL pubsub", "redis SIGSTOP",
-			"BUSY script", "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator", "client SIGSTOP", "client kill -9", "CPU starvation"),
+			"BUSY script", "redis kill -9, no AOF", "FLUSHALL", "DEL by an operator", "client SIGSTOP", "client kill -9"),
 	}
 }

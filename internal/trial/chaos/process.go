@@ -3,6 +3,7 @@ package chaos
 import (
 	"bufio"
 	"bytes"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,6 @@ type process struct {
 
 	mu      sync.Mutex // guards the rest
 	records []record
-	onEach  func(record) // nil: nothing
 	killed  bool
 	broken  error // a record that could not be read
 	frozen  []span
@@ -41,8 +41,8 @@ type process struct {
 	fate    string // why it ended before its time; empty: it did not
 }
 
-// startClient runs a client. onEach, which may be nil, sees each record at once.
-func startClient(tb testing.TB, s setting, onEach func(record)) *process {
+// startClient runs a client.
+func startClient(tb testing.TB, s setting) *process {
 	tb.Helper()
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func startClient(tb testing.TB, s setting, onEach func(record)) *process {
 	cmd.Env = append(os.Environ(), settingVariable+"="+string(text))
 	cmd.ExtraFiles = []*os.File{to}
 	p := &process{setting: s, stderr: &bytes.Buffer{}, read: make(chan struct{}), rests: make(chan struct{}),
-		watched: make(chan struct{}), onEach: onEach, most: mostMemory}
+		watched: make(chan struct{}), most: mostMemory}
 	cmd.Stderr = p.stderr
 	if p.orders, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)
@@ -73,10 +73,10 @@ func startClient(tb testing.TB, s setting, onEach func(record)) *process {
 func (p *process) listen(from *os.File) {
 	defer close(p.read)
 	defer func() { _ = from.Close() }()
-	reader := bufio.NewReaderSize(from, 1<<18)
+	records := gob.NewDecoder(bufio.NewReaderSize(from, 1<<18))
 	for {
 		var r record
-		err := r.read(reader)
+		err := records.Decode(&r)
 		p.mu.Lock()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -86,11 +86,7 @@ func (p *process) listen(from *os.File) {
 			return
 		}
 		p.records = append(p.records, r)
-		each := p.onEach
 		p.mu.Unlock()
-		if each != nil {
-			each(r)
-		}
 		if r.What == rested {
 			close(p.rests)
 		}

@@ -1,12 +1,5 @@
 package chaos
 
-import (
-	"bufio"
-	"encoding/binary"
-	"fmt"
-	"io"
-)
-
 // what says what a record tells.
 type what uint8
 
@@ -22,8 +15,7 @@ const (
 	extended              // it returned
 	stalled               // the process did not run from Until to At
 	rested                // every worker has stopped; N is how many holds the engine believes it has
-	sampled               // Text is a gauge, as JSON
-	latched               // a latch let a waiter through; Until is when the last count down was called
+	sampled               // Gauge says it
 )
 
 // way is how a call was made.
@@ -37,7 +29,8 @@ const (
 	dropped             // an asynchronous call whose future is cancelled
 )
 
-// record is one thing a client says. Its fields mean what its kind needs.
+// record is one thing a client says, through package gob: each is one write to the pipe, so a kill -9 loses no finished one. Its fields mean
+// what its kind needs.
 type record struct {
 	At      instant
 	What    what
@@ -51,60 +44,5 @@ type record struct {
 	Token   int64
 	Until   instant // deadline; of a call: when it has to have been answered, 0: no bound
 	Text    string  // of an error that no class fits
-}
-
-// recordBytes is the size of a record without its text.
-const recordBytes = 8 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 1 + 8 + 8
-
-// mostText keeps a frame below what a pipe takes in one piece.
-const mostText = 500
-
-// append adds the record's frame to b: its size in two bytes, then the fields.
-func (r *record) append(b []byte) []byte {
-	text := r.Text[:min(len(r.Text), mostText)]
-	b = binary.LittleEndian.AppendUint16(b, uint16(recordBytes+len(text)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.At))
-	b = append(b, byte(r.What), byte(r.Way))
-	b = binary.LittleEndian.AppendUint16(b, r.Place)
-	b = binary.LittleEndian.AppendUint32(b, r.Call)
-	b = binary.LittleEndian.AppendUint32(b, r.Owner)
-	b = binary.LittleEndian.AppendUint32(b, uint32(r.N))
-	b = binary.LittleEndian.AppendUint32(b, uint32(r.Classes))
-	b = append(b, octet(r.Write))
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.Token))
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.Until))
-	return append(b, text...)
-}
-
-func octet(on bool) byte {
-	if on {
-		return 1
-	}
-	return 0
-}
-
-// read takes the next frame; io.EOF when there is none, io.ErrUnexpectedEOF for a broken one.
-func (r *record) read(from *bufio.Reader) error {
-	var size [2]byte
-	if _, err := io.ReadFull(from, size[:]); err != nil {
-		return err
-	}
-	n := int(binary.LittleEndian.Uint16(size[:]))
-	if n < recordBytes || n > recordBytes+mostText {
-		return fmt.Errorf("chaos: a record of %d bytes", n)
-	}
-	b, err := from.Peek(n)
-	if err != nil {
-		return io.ErrUnexpectedEOF
-	}
-	*r = record{
-		At: instant(binary.LittleEndian.Uint64(b)), What: what(b[8]), Way: way(b[9]),
-		Place: binary.LittleEndian.Uint16(b[10:]), Call: binary.LittleEndian.Uint32(b[12:]),
-		Owner: binary.LittleEndian.Uint32(b[16:]), N: int32(binary.LittleEndian.Uint32(b[20:])),
-		Classes: classes(binary.LittleEndian.Uint32(b[24:])), Write: b[28] == 1,
-		Token: int64(binary.LittleEndian.Uint64(b[29:])), Until: instant(binary.LittleEndian.Uint64(b[37:])),
-		Text: string(b[recordBytes:]),
-	}
-	_, err = from.Discard(n)
-	return err
+	Gauge   *gauge
 }

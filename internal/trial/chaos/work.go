@@ -40,20 +40,10 @@ func (c *client) work(i int) {
 		switch c.Places[w.place].Kind {
 		case semaphores:
 			w.useSemaphore()
-		case latches:
-			if w.Sample == 0 || i < latchWorkers {
-				w.useLatch()
-			}
 		case distinct:
 			w.useDistinct()
 		case callbacks:
 			w.useCallbacks()
-		case mutexes:
-			if !c.Hot && w.chance(100) {
-				w.useTwo()
-				break
-			}
-			fallthrough
 		default:
 			w.useLock(0)
 		}

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
@@ -51,56 +50,4 @@ func (w *worker) insist(do func(context.Context) error) (c classes, text string)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-// remove deletes a latch. It asks until it is told that nothing is left: a server that waits for its disk may not answer in time.
-func remove(l *engine.CountDownLatch) {
-	for end := now().plus(2 * time.Minute); now() < end; time.Sleep(10 * time.Millisecond) {
-		if _, err := l.Delete(context.Background()); err == nil {
-			return
-		}
-	}
-}
-
-// latchCount is what a latch counts down from.
-const latchCount = 3
-
-// useLatch sets a latch of its own, lets somebody wait, and counts it down. A count that had its effect twice
-// lets the waiter through before the last one was called; one without effect leaves him waiting.
-func (w *worker) useLatch() {
-	call := w.client.number()
-	l := w.e.CountDownLatch(fmt.Sprintf("%s:%d:%d", w.Places[w.place].Name, w.client.Number, call))
-	at := now()
-	for { // fails while the link is down, and may have set it nevertheless
-		if _, err := l.TrySetCount(context.Background(), latchCount); err == nil {
-			break
-		}
-		if w.resting.Err() != nil {
-			remove(l)
-			return
-		}
-		w.sleep(10 * time.Millisecond)
-	}
-	w.tell(record{What: called, Way: unbound, Place: uint16(w.place), Call: call, N: latchCount, At: at})
-	waiting := l.WaitAsync(context.Background())
-	var last instant
-	for range latchCount {
-		if w.chance(w.Habits.Middle) {
-			w.sleep(w.upTo(30 * time.Millisecond))
-		}
-		last = now()
-		if c, text := w.insist(l.CountDown); c != 0 {
-			waiting.Cancel()
-			remove(l)
-			w.tell(record{What: denied, At: now(), Call: call, Classes: c, Text: text})
-			return
-		}
-	}
-	_, err := waiting.Wait(context.Background())
-	at = now()
-	if c, text := classify(err); err != nil {
-		w.tell(record{What: denied, At: at, Call: call, Classes: c, Text: text})
-		return
-	}
-	w.tell(record{What: latched, At: at, Call: call, Until: last})
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/wheellock/wheellock/futures"
 )
 
-// latchWorkers are how many workers of a client in a soak use latches. Each latch leaves a receipt in Redis for a
-// minute: there must not be more of them because the machine has become faster.
-const latchWorkers = 8
-
 // useDistinct does something under a name of its own.
 func (w *worker) useDistinct() {
 	call := w.client.number()

@@ -5,27 +5,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
 )
 
 // Result is what a search or a walk has seen.
 type Result struct {
-	States   int  // different ones
-	Steps    int  // moves that were played, without those that were played again to get somewhere
-	Depth    int  // moves of the longest path
-	Ends     int  // paths that came to rest
-	Complete bool // every order was seen
-	Elapsed  time.Duration
+	States   int      // different ones
+	Steps    int      // moves that were played, without those that were played again to get somewhere
+	Complete bool     // every order was seen
 	Found    *Finding // nil: every invariant held
 }
 
 // add takes what another has seen of the same world.
 func (r *Result) add(of *Result) {
 	r.Steps += of.Steps
-	r.Ends += of.Ends
-	r.Depth = max(r.Depth, of.Depth)
 	if r.Found == nil {
 		r.Found = of.Found
 	}
@@ -34,14 +28,13 @@ func (r *Result) add(of *Result) {
 // Search visits every order of events of a world, unless there are more than mostStates. It sees what can happen without a
 // fault first, then with one, and so on: a state that was seen with fewer faults behind it leads to nothing new.
 func Search(w *World, mostStates int) Result {
-	began := time.Now()
 	seen := newVisited(mostStates)
 	later := []putOff{{}}
 	var r Result
 	for len(later) > 0 && r.Found == nil {
 		later = level(w, seen, later, &r)
 	}
-	r.States, r.Elapsed = seen.count(), time.Since(began)
+	r.States = seen.count()
 	r.Complete = r.Found == nil && !seen.full()
 	if r.Found != nil {
 		r.Found.shrink(redismodel.NewInterpreter())
@@ -137,13 +130,11 @@ func (d *search) visit(s *state) {
 		d.play(s, moves[0])
 		moves = s.moves(moves[:0])
 	}
-	d.result.Depth = max(d.result.Depth, len(d.path))
 	if len(d.path) > length && !d.isNew(s) {
 		d.path = d.path[:length]
 		return
 	}
 	if len(moves) == 0 {
-		d.result.Ends++
 		s.tape = nil
 		s.recover()
 		d.path = d.path[:length]

@@ -2,18 +2,16 @@ package explore
 
 import (
 	"math/rand/v2"
-	"time"
 
 	"github.com/wheellock/wheellock/internal/redismodel"
 )
 
 // Walk follows one random path of at most so many moves through a world. The same seed is the same path.
 func Walk(w *World, in *redismodel.Interpreter, seed uint64, steps int) (result Result) {
-	began := time.Now()
 	r := rand.New(rand.NewPCG(seed, uint64(len(w.Name))))
 	var path []Move
 	defer func() {
-		result.Elapsed, result.Steps = time.Since(began), len(path)
+		result.Steps = len(path)
 		if v := caught(recover()); v != nil {
 			result.Found = &Finding{w, v.invariant, v.text, path}
 			result.Found.shrink(in)
@@ -21,9 +19,7 @@ func Walk(w *World, in *redismodel.Interpreter, seed uint64, steps int) (result 
 	}()
 	s := newState(w, in, nil, nil)
 	s.wander(r, steps, &path)
-	result.Depth = len(path)
 	s.recover()
-	result.Ends = 1
 	return result
 }
 

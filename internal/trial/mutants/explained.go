@@ -47,3 +47,18 @@ func readExplained(text string) (Explained, error) {
 }
 
 func (e Explained) reason(m *Mutant) string { return e[explanation{m.File, m.From, m.To}] }
+
+// without are the reasons in the files of some mutants that are of none of them: their lines are not there any more. Of a part of the mutants
+// nothing can be said.
+func (e Explained) without(all []*Mutant, whole bool) (stale []explanation) {
+	files, there := make(map[string]bool), make(map[explanation]bool)
+	for _, m := range all {
+		files[m.File], there[explanation{m.File, m.From, m.To}] = true, true
+	}
+	for one := range e {
+		if whole && files[one.file] && !there[one] {
+			stale = append(stale, one)
+		}
+	}
+	return stale
+}

@@ -45,7 +45,7 @@ func TestMutantsOfGo(t *testing.T) {
 		println(n)
 	}
 	return 3
-}`: {"if !a && (b) {", "if a || (b) {", "if !a || (!b) {", "x[n] = 2 n++", "n--", "", "", "", "return 3 + 1"},
+}`: {"if !a && (b) {", "if a || (b) {", "if !a || (!b) {", "n--", "", "", "", "return 3 + 1"},
 		`func f(m map[string]int, s string) {
 	for k := range m {
 		if k == "x" {
@@ -54,7 +54,7 @@ func TestMutantsOfGo(t *testing.T) {
 		m[s] -= len(s) * 2
 	}
 }`: {`if k != "x" {`, "", "m[s] += len(s) * 2", "", "m[s] -= len(s) / 2"},
-		// What changes places: statements, values, the sides of an assignment. What is left out: one value of several.
+		// What changes places: values, the sides of an assignment. What is left out: one value of several.
 		`type t struct{ a, b int }
 
 func f(x, y *t, a, b int, c, d []int) *t {
@@ -65,7 +65,6 @@ func f(x, y *t, a, b int, c, d []int) *t {
 	copy(c, d)
 	return &t{a: a, b: b}
 }`: {
-			"x.a, x.b = b, a y.b = x.b", "x.a = max(x.a, b) x.a, x.b = b, a",
 			"", "x.b = y.b", "", "", "x.a, x.b = x.a, a", "x.a, x.b = a, b", "x.a, x.b = b, x.b",
 			"", "x.a = min(x.a, b)", "x.a = b", "", "copy(d, c)",
 			"return &t{, b: b}", "return &t{a: b, b: a}", "return &t{a: a, }",
@@ -84,24 +83,8 @@ func f(x, y *t, a, b int, c, d []int) *t {
 	}
 	return b
 }`: {
-			"a = 2 g(a)", "b := a a = 2", "", "", "", "for a <= b {", "for a >= b {", "", "", "if a <= b {", "if a >= b {",
+			"", "", "", "for a <= b {", "for a >= b {", "", "", "if a <= b {", "if a >= b {",
 		},
-		// What is noted before or behind a call that reads it.
-		`type t struct{ at, n int }
-
-func (x *t) look() int { return x.at }
-
-func (x *t) note(now int) (n int) {
-	x.at = now
-	x.look()
-	x.n = now
-	switch x.look() {
-	case 1:
-		return 2
-	}
-	x.at = n
-	return n
-}`: {"x.look() x.at = now", "x.at = n switch x.look() { case 1: return 2 }", "", "", "", "return 2 + 1", ""},
 		`type op int
 
 const (

@@ -25,8 +25,6 @@ type goPackage struct {
 	files []*goFile
 	fset  *token.FileSet
 	info  *types.Info
-
-	bodies map[types.Object]map[types.Object]bool // what functions use
 }
 
 type goFile struct {

@@ -18,14 +18,13 @@ type goSites struct {
 	all    []*Mutant
 	leaves map[ast.Expr]bool // conditions that may be turned round
 	drops  map[ast.Stmt]bool // statements of blocks: others cannot be left out
-	orders map[ast.Stmt]*order
 
 	assignee map[ast.Expr]string // to what the value of an expression is assigned
 }
 
 // mutateGo gives the mutants of a file, and its text with all of them in it.
 func mutateGo(p *goPackage, f *goFile, number *int) ([]*Mutant, string) {
-	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool), orders: make(map[ast.Stmt]*order),
+	s := &goSites{goPackage: p, file: f, number: number, leaves: make(map[ast.Expr]bool), drops: make(map[ast.Stmt]bool),
 		assignee: make(map[ast.Expr]string)}
 	for _, d := range f.syntax.Decls {
 		if function, is := d.(*ast.FuncDecl); is && function.Body != nil && !prints(function) {
@@ -122,11 +121,11 @@ func (s *goSites) enter(n ast.Node) (behind func()) {
 			s.constant(e)
 		}
 	case *ast.BlockStmt:
-		s.statements(n.List)
+		s.mayDrop(n.List)
 	case *ast.CaseClause:
-		s.statements(n.Body)
+		s.mayDrop(n.Body)
 	case *ast.CommClause:
-		s.statements(n.Body)
+		s.mayDrop(n.Body)
 	case *ast.BinaryExpr:
 		return s.binary(n)
 	case *ast.UnaryExpr:
@@ -143,7 +142,6 @@ func (s *goSites) enter(n ast.Node) (behind func()) {
 		return together(closers)
 	}
 	if n, is := n.(ast.Stmt); is {
-		add(s.moved(n))
 		if s.drops[n] {
 			add(s.dropped(n))
 		}
@@ -155,11 +153,6 @@ func (s *goSites) enter(n ast.Node) (behind func()) {
 		add(s.negated(e))
 	}
 	return together(closers)
-}
-
-func (s *goSites) statements(list []ast.Stmt) {
-	s.mayDrop(list)
-	s.mayMove(list)
 }
 
 // together does all of these, the last one first.

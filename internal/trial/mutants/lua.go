@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,6 @@ import (
 // luaFile collects the mutants of one script.
 type luaFile struct {
 	name, text string
-	writers    []string        // functions that change something in Redis
 	seen       map[string]bool // texts that are there already
 	all        []*Mutant
 }
@@ -25,20 +25,12 @@ func luaMutants(root string) ([]*Mutant, error) {
 		return nil, fmt.Errorf("no scripts in %s: %v", root, err)
 	}
 	var all []*Mutant
-	var texts []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, string(text))
-	}
-	writers, err := luaWriters(texts)
-	if err != nil {
-		return nil, err
-	}
-	for i, file := range files {
-		some, err := mutateLua("scripts/"+filepath.Base(file), texts[i], writers)
+		some, err := mutateLua("scripts/"+filepath.Base(file), string(text))
 		if err != nil {
 			return nil, err
 		}
@@ -48,12 +40,12 @@ func luaMutants(root string) ([]*Mutant, error) {
 }
 
 // mutateLua makes the mutants of one text.
-func mutateLua(name, text string, writers []string) ([]*Mutant, error) {
+func mutateLua(name, text string) ([]*Mutant, error) {
 	body, err := parseLua(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f := &luaFile{name: name, text: text, writers: writers, seen: map[string]bool{text: true}}
+	f := &luaFile{name: name, text: text, seen: map[string]bool{text: true}}
 	f.visit(body, false)
 	return f.all, nil
 }
@@ -83,8 +75,6 @@ func (f *luaFile) visit(n *luaNode, inIndex bool) {
 	switch n.kind {
 	case "return", "break", "assignment", "call statement":
 		f.add("drop", n.from, n.to, "")
-	case "chunk", "block":
-		f.order(n.parts)
 	case "call":
 		f.call(n)
 	case "string":
@@ -157,7 +147,6 @@ func (f *luaFile) binary(n *luaNode) {
 	for i, other := range luaSwaps[n.op.text] {
 		f.add(luaOperator(n.op.text, i), n.op.from, n.op.to, other)
 	}
-	f.asText(n)
 	if n.op.text != "and" && n.op.text != "or" {
 		return
 	}
@@ -184,5 +173,42 @@ func (f *luaFile) number(n *luaNode, inIndex bool) {
 	f.add("number", n.from, n.to, strconv.FormatInt(value+1, 10))
 	if inIndex && value > 0 {
 		f.add("number", n.from, n.to, strconv.FormatInt(value-1, 10))
+	}
+}
+
+// call exchanges neighbours among the values of a call that are names, but for the key, or what stands in its place. Of a smallest or
+// largest value it forgets all operands but one.
+func (f *luaFile) call(n *luaNode) {
+	if len(n.parts) < 2 {
+		return
+	}
+	values, first := n.parts[1].parts, 1
+	switch f.source(n.parts[0]) {
+	case "math.min", "math.max":
+		for _, value := range values {
+			f.add("extreme", n.from, n.to, f.source(value))
+		}
+		return
+	case "call":
+		first = 2
+	}
+	for i := first + 1; i < len(values); i++ {
+		if a, b := values[i-1], values[i]; f.named(a) && f.named(b) {
+			f.add("exchange", a.from, b.to, f.source(b)+f.text[a.to:b.from]+f.source(a))
+		}
+	}
+}
+
+// named reports whether a node is the name of a value.
+func (f *luaFile) named(n *luaNode) bool {
+	return n.kind == "name" && !slices.Contains([]string{"nil", "true", "false", "..."}, f.source(n))
+}
+
+// kind takes what a lock is held for, or how a message is sent, for the other.
+func (f *luaFile) kind(n *luaNode) {
+	for _, pair := range [][2]string{{"'read'", "'write'"}, {"'PUBLISH'", "'SPUBLISH'"}} {
+		if i := slices.Index(pair[:], f.source(n)); i >= 0 {
+			f.add("kind", n.from, n.to, pair[1-i])
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // changes are the mutants of a script, as what its line becomes.
 func changes(t *testing.T, text string) []string {
 	t.Helper()
-	all, err := mutateLua("scripts/x.lua", text, []string{"f"})
+	all, err := mutateLua("scripts/x.lua", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,6 @@ func TestMutantsOfLua(t *testing.T) {
 		"if a < b then return f(KEYS[1]) or 1 end -- why": {
 			"if a <= b then return f(KEYS[1]) or 1 end",
 			"if a >= b then return f(KEYS[1]) or 1 end",
-			"if tostring(a) < tostring(b) then return f(KEYS[1]) or 1 end",
 			"if a < b then end",
 			"if a < b then return f(KEYS[1]) and 1 end",
 			"if a < b then return f(KEYS[1]) end",
@@ -64,16 +63,13 @@ func TestMutantsOfLua(t *testing.T) {
 			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) end) break end",
 			"for _, v in ipairs({ a = true, 'x' .. y }) do f(function(...) return #v end) end",
 		},
-		"call('HSET', key, a, b, '1', c) f(key, a, b) return g(nil, nil)": { // not the key; the calls in turn
-			"f(key, a, b) call('HSET', key, a, b, '1', c) return g(nil, nil)",
+		"call('HSET', key, a, b, '1', c) f(key, a, b) return g(nil, nil)": { // not the key
 			"f(key, a, b) return g(nil, nil)", "call('HSET', key, b, a, '1', c) f(key, a, b) return g(nil, nil)",
 			"call('HSET', key, a, b, '1', c) return g(nil, nil)", "call('HSET', key, a, b, '1', c) f(key, b, a) return g(nil, nil)",
 			"call('HSET', key, a, b, '1', c) f(key, a, b)",
 		},
-		"local n = f() if n == m then x.k = 'read' end y = x": { // n is not said before it is declared
-			"local n = f() y = x if n == m then x.k = 'read' end",
+		"local n = f() if n == m then x.k = 'read' end y = x": {
 			"local n = f() if n ~= m then x.k = 'read' end y = x",
-			"local n = f() if tonumber(n) == tonumber(m) then x.k = 'read' end y = x",
 			"local n = f() if n == m then end y = x",
 			"local n = f() if n == m then x.k = 'write' end y = x",
 			"local n = f() if n == m then x.k = 'read' end",
@@ -82,32 +78,6 @@ func TestMutantsOfLua(t *testing.T) {
 	} {
 		if got := changes(t, text); !slices.Equal(got, want) {
 			t.Errorf("%s\ngot  %q\nwant %q", text, got, want)
-		}
-	}
-}
-
-// What changes something is told from what only asks, also by the functions of other files.
-func TestFunctionsThatChangeSomething(t *testing.T) {
-	got, err := luaWriters([]string{
-		"local function a() return c() end local function b() return call('GET', k) end",
-		"local function c(x) if call('PTTL', x) == 1 then call('DEL', x) end end local function d() return b() end",
-	})
-	if slices.Sort(got); err != nil || !slices.Equal(got, []string{"a", "c"}) {
-		t.Errorf("%q, %v, want a and c", got, err)
-	}
-	text := "local x = call('GET', k) call('HGET', l) %s y = x"
-	for in, want := range map[string]int{"b()": 0, "f()": 1, "call('DEL', k)": 1} {
-		n := 0
-		for _, line := range changes(t, strings.Replace(text, "%s", in, 1)) {
-			if !strings.HasSuffix(line, "y = x") || !strings.HasPrefix(line, "local x") {
-				continue
-			}
-			if strings.Contains(line, in+" call('HGET', l)") {
-				n++
-			}
-		}
-		if n != want {
-			t.Errorf("%s changes places with a question %d times, want %d", in, n, want)
 		}
 	}
 }
@@ -202,7 +172,7 @@ func TestScriptsAreMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, name := range slices.Sorted(maps.Keys(s.embedded)) {
-		if i%8 > 0 {
+		if i%24 > 0 {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(folder, name))

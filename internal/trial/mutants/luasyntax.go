@@ -12,7 +12,6 @@ type luaNode struct {
 	from, to int
 	op       luaToken   // of a binary or unary expression
 	parts    []*luaNode // operands; the conditions and statements of a statement; the values of a list
-	names    []string   // that a statement declares
 }
 
 // luaToken is a word, a number, a string or a sign.
@@ -140,19 +139,13 @@ func (p *luaParser) statement() *luaNode {
 	case "local":
 		p.at++
 		if p.take("function") {
-			name := p.next().text
-			n := p.node("local function", first.from, p.function())
-			n.names = []string{name}
-			return n
+			p.at++
+			return p.node("local function", first.from, p.function())
 		}
-		names, n := p.names(), (*luaNode)(nil)
-		if p.take("=") {
-			n = p.node("local", first.from, p.list("values"))
-		} else {
-			n = p.node("local", first.from)
+		if p.names(); p.take("=") {
+			return p.node("local", first.from, p.list("values"))
 		}
-		n.names = names
-		return n
+		return p.node("local", first.from)
 	case "return":
 		p.at++
 		if slices.Contains([]string{"", "end", "else", "elseif", ";"}, p.peek().text) {
@@ -170,12 +163,10 @@ func (p *luaParser) statement() *luaNode {
 	return p.node("call statement", first.from, target)
 }
 
-func (p *luaParser) names() (names []string) {
-	names = append(names, p.next().text)
-	for p.take(",") {
-		names = append(names, p.next().text)
+// names passes over some.
+func (p *luaParser) names() {
+	for p.at++; p.take(","); p.at++ {
 	}
-	return names
 }
 
 func (p *luaParser) list(kind string) *luaNode {

@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
 // options are those of the command line.
 type options struct {
 	root, only, group, shard, results string
-	operators                         string
-	walks, parallel                   int
-	again, all, search, long, list    bool
+	walks                             int
+	again, list                       bool
 	most                              time.Duration
 }
 
@@ -38,15 +35,10 @@ func main() {
 	flag.StringVar(&o.root, "root", "../../..", "the folder of the module")
 	flag.StringVar(&o.only, "only", "", "lua or go; empty: both")
 	flag.StringVar(&o.group, "package", "", "only the mutants of these scripts, as acquire.lua,line.lua, packages, as wheel,dispatcher/gate, or of one file, as dispatcher/gate/gift.go")
-	flag.StringVar(&o.operators, "operators", "", "only mutants of these kinds, as order,kind; empty: of all")
 	flag.StringVar(&o.shard, "shard", "1/1", "i/n: one part of n; a mutant stays in its part when the code around it changes")
 	flag.StringVar(&o.results, "results", "mutants.json", "the file that keeps what became of each mutant")
 	flag.IntVar(&o.walks, "walks", 4000, "how many random walks of the explorer a mutant must survive")
-	flag.IntVar(&o.parallel, "parallel", 1, "how many mutants are tried at once")
 	flag.BoolVar(&o.again, "again", false, "try those again that survived")
-	flag.BoolVar(&o.all, "explained", false, "try those, too, that are explained")
-	flag.BoolVar(&o.search, "search", false, "search those small worlds of the explorer, too, that take only seconds")
-	flag.BoolVar(&o.long, "long", false, "search every small world of the explorer")
 	flag.DurationVar(&o.most, "most", time.Minute, "leave out tests that take longer than this; what survives may be tried with them later, with -again")
 	flag.BoolVar(&o.list, "list", false, "only list the mutants")
 	flag.Usage = func() {
@@ -54,7 +46,7 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() > 0 || o.only != "" && o.only != "lua" && o.only != "go" || o.parallel < 1 {
+	if flag.NArg() > 0 || o.only != "" && o.only != "lua" && o.only != "go" {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -113,11 +105,9 @@ func (o *options) try(planned planner, results *Results, explained Explained) (b
 	if err != nil {
 		return false, err
 	}
+	stale := explained.without(p.all, o.group == "")
 	if p.all, err = shard(p.all, o.shard); err != nil {
 		return false, err
-	}
-	if o.operators != "" {
-		p.all = slices.DeleteFunc(p.all, func(m *Mutant) bool { return !slices.Contains(strings.Split(o.operators, ","), m.Operator) })
 	}
 	if o.list {
 		for _, m := range p.all {
@@ -129,5 +119,8 @@ func (o *options) try(planned planner, results *Results, explained Explained) (b
 	if err := p.run(o, work, results, explained, progress); err != nil {
 		return false, err
 	}
-	return p.report(os.Stdout, results, explained, time.Since(began)), nil
+	for _, e := range stale {
+		fmt.Printf("explained.txt: %s has no such mutant:\n- %s\n+ %s\n", e.file, e.from, e.to)
+	}
+	return p.report(os.Stdout, results, explained, time.Since(began)) && stale == nil, nil
 }

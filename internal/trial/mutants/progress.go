@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
 	"time"
 )
 
 // progress tells now and then how far a run is.
 type progress struct {
 	out              io.Writer
-	mu               sync.Mutex // guards the rest
 	began, said      time.Time
 	all, did, killed int
 }
@@ -21,12 +19,6 @@ func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
 // say tells what is being done, but not too often.
 func (p *progress) say(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sayLocked(format, args...)
-}
-
-func (p *progress) sayLocked(format string, args ...any) {
 	if time.Since(p.said) < seldom {
 		return
 	}
@@ -38,8 +30,6 @@ func (p *progress) begin(n int) { p.all, p.began = n, time.Now() }
 
 // done counts a mutant. A survivor is named at once.
 func (p *progress) done(m *Mutant, r Result) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.did++
 	if r.Killed {
 		p.killed++
@@ -47,5 +37,5 @@ func (p *progress) done(m *Mutant, r Result) {
 		fmt.Fprintf(p.out, "survived (%.0f s): %v\n", r.Seconds, m)
 	}
 	left := time.Duration(float64(time.Since(p.began)) / float64(p.did) * float64(p.all-p.did))
-	p.sayLocked("%d of %d mutants, %d killed, %v left", p.did, p.all, p.killed, left.Round(time.Second))
+	p.say("%d of %d mutants, %d killed, %v left", p.did, p.all, p.killed, left.Round(time.Second))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -23,7 +22,6 @@ type Result struct {
 
 // Results are those of all runs so far, by the keys of mutants, in a file that a later run goes on with.
 type Results struct {
-	mu    sync.Mutex // guards the rest
 	path  string
 	all   map[string]Result
 	saved time.Time
@@ -42,30 +40,20 @@ func loadResults(path string) (*Results, error) {
 }
 
 func (r *Results) of(m *Mutant) (Result, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	result, ok := r.all[m.Key()]
 	return result, ok
 }
 
 // add keeps a result; every few seconds the file is written.
 func (r *Results) add(m *Mutant, result Result) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.all[m.Key()] = result
 	if time.Since(r.saved) < 5*time.Second {
 		return nil
 	}
-	return r.saveLocked()
+	return r.save()
 }
 
 func (r *Results) save() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.saveLocked()
-}
-
-func (r *Results) saveLocked() error {
 	text, err := json.MarshalIndent(r.all, "", "\t")
 	if err != nil {
 		return err

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -18,69 +17,44 @@ func (p *plan) run(o *options, work string, results *Results, explained Explaine
 	var left []*Mutant
 	for _, m := range p.all {
 		known, ok := results.of(m)
-		if !o.all && explained.reason(m) != "" || ok && (known.Killed || !o.again) {
+		if explained.reason(m) != "" || ok && (known.Killed || !o.again) {
 			continue
 		}
 		left = append(left, m)
 	}
 	progress.begin(len(left))
-	var (
-		mu     sync.Mutex // guards next and failed
-		next   int
-		failed error
-		group  sync.WaitGroup
-		last   = &latest{first: p.first, by: make(map[string][]string)}
-	)
+	last := &latest{first: p.first, by: make(map[string][]string)}
 	stopped, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
-	for i := range o.parallel {
-		dir := filepath.Join(work, strconv.Itoa(i))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-		group.Go(func() {
-			for {
-				mu.Lock()
-				n := next
-				next++
-				stop := n >= len(left) || failed != nil || stopped.Err() != nil
-				mu.Unlock()
-				if stop {
-					return
-				}
-				result, err := p.kill(left[n], dir, last)
-				if err == nil {
-					err = results.add(left[n], result)
-				}
-				if err != nil {
-					mu.Lock()
-					failed = err
-					mu.Unlock()
-					return
-				}
-				progress.done(left[n], result)
-			}
-		})
-	}
-	group.Wait()
-	if err := results.save(); err != nil {
+	dir := filepath.Join(work, "mutant")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	return failed
+	for _, m := range left {
+		if stopped.Err() != nil {
+			break
+		}
+		result, err := p.kill(m, dir, last)
+		if err == nil {
+			err = results.add(m, result)
+		}
+		if err != nil {
+			return errors.Join(err, results.save())
+		}
+		progress.done(m, result)
+	}
+	return results.save()
 }
 
 // latest remembers by which tests the last mutants of each file were found: those are tried first on the next.
 type latest struct {
-	first []string   // those of a file of which none was found yet
-	mu    sync.Mutex // guards by
+	first []string // those of a file of which none was found yet
 	by    map[string][]string
 }
 
 const remembered = 4
 
 func (l *latest) of(file string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.by[file] == nil {
 		return l.first
 	}
@@ -88,8 +62,6 @@ func (l *latest) of(file string) []string {
 }
 
 func (l *latest) note(file, killer string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.by[file] == nil {
 		l.by[file] = slices.Clone(l.first)
 	}

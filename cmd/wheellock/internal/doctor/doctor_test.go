@@ -245,7 +245,7 @@ func TestPubSub(t *testing.T) {
 	examined(t, "redis://"+splitting(t, server.Addr(), replica.Addr())).want(t, "pubsub", Warning, "answered that nobody listens")
 
 	proxy := redistest.NewProxy(t, healthy(t).Addr())
-	proxy.LoseMessages(1)
+	proxy.LoseMessages()
 	examined(t, proxy.URL()).want(t, "pubsub", Error, "not delivered")
 }
 
@@ -319,7 +319,7 @@ func TestLatency(t *testing.T) {
 	t.Parallel()
 	server := healthy(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	proxy.Latency(redistest.Both, 20*time.Millisecond, 0)
+	proxy.Latency(redistest.Both, 20*time.Millisecond)
 	examined(t, proxy.URL(), "--lease", "100ms").want(t, "latency", Error, "the lease is 100ms", "locks")
 	f := examined(t, proxy.URL(), "--lease", "390ms").find("latency")[0]
 	if f.Severity != Warning && f.Severity != Error { // the latter on a machine that was busy meanwhile
