@@ -58,32 +58,28 @@ func TestWhatWaitsMovesWithItsSlot(t *testing.T) {
 	}
 }
 
-// A node that serves nothing is kept until a survey has confirmed that, for a while if it can be reached, and as long as there is
-// something to be done.
+// A node that serves nothing is kept for a while after it was last named, and as long as there is something to be done.
 func TestNodesThatServeNothingAreClosed(t *testing.T) {
-	const now, asked = time.Minute, time.Minute - time.Second // the last survey was answered then
+	const now = time.Minute
 	for _, c := range []struct {
 		name   string
-		usedAt gate.Time
-		state  linkState
+		ago    gate.Time
 		change func(*loop, *node)
 		kept   bool
 	}{
-		{name: "it can be reached, and was used of late", usedAt: now - lingerTime + 1, state: linkUp, kept: true},
-		{name: "it can be reached, and was used long ago", usedAt: now - lingerTime, state: linkUp},
-		{name: "it cannot be reached", usedAt: asked - 1, state: linkDown},
-		{name: "it was used since the last survey", usedAt: asked, state: linkDown, kept: true},
-		{name: "it serves a hash slot", state: linkDown, kept: true, change: func(l *loop, n *node) { l.nodes.cluster.slots.Assign(7, n) }},
-		{name: "a channel is listened to there", state: linkDown, kept: true, change: func(l *loop, n *node) { l.routes.byChannel["a"] = route{node: n} }},
-		{name: "a connection is away", state: linkDown, kept: true, change: func(_ *loop, n *node) { n.all = []*connection{{}} }},
-		{name: "a command waits to be sent there", state: linkDown, kept: true, change: func(_ *loop, n *node) {
+		{name: "it was named of late", ago: lingerTime - 1, kept: true},
+		{name: "it was named long ago", ago: lingerTime},
+		{name: "it is named again", ago: lingerTime, kept: true, change: func(l *loop, n *node) { l.nodes.cluster.nodeAt(now, n.addr) }},
+		{name: "it serves a hash slot", ago: lingerTime, kept: true, change: func(l *loop, n *node) { l.nodes.cluster.slots.Assign(7, n) }},
+		{name: "a channel is listened to there", ago: lingerTime, kept: true, change: func(l *loop, n *node) { l.routes.byChannel["a"] = route{node: n} }},
+		{name: "a connection is away", ago: lingerTime, kept: true, change: func(_ *loop, n *node) { n.all = []*connection{{}} }},
+		{name: "a command waits to be sent there", ago: lingerTime, kept: true, change: func(_ *loop, n *node) {
 			n.out.put(&gate.Command{Op: gate.Release})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, n := clustered(t)
-			n.usedAt, n.link.state = c.usedAt, c.state
-			l.nodes.cluster.survey.Answered(asked)
+			n.namedAt = now - c.ago
 			if c.change != nil {
 				c.change(l, n)
 			}
