@@ -105,7 +105,7 @@ func (n *node) flush(now gate.Time) {
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
 		n.nodes.names += len(c.Batch)
-		c.Task, c.AskTime = redisconn.Carry, n.server.TimeIsStale(now)
+		c.Task = redisconn.Carry
 		n.nodes.cfg.Gate.Stats.Batches.Inc()
 		n.nodes.leaving = append(n.nodes.leaving, c)
 	}
@@ -116,7 +116,6 @@ func (n *node) returned(c *connection) {
 	cfg := n.nodes.cfg
 	n.idle = append(n.idle, c)
 	now := cfg.Clock.Now()
-	c.TakeTime()
 	n.noteNarrow()
 	switch c.Task {
 	case redisconn.Probe:

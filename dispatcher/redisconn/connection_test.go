@@ -73,7 +73,6 @@ func (r *rig) ready() *rig {
 	if err := r.connection.Err; err != nil {
 		r.t.Fatal(err)
 	}
-	r.connection.TakeTime()
 	return r
 }
 
@@ -125,15 +124,21 @@ func TestConnection(t *testing.T) {
 			t.Errorf("the name without rights: result %v, %q", batch[1].Result, batch[1].ServerMessage)
 		}
 	})
-	t.Run("learns the server's time when it is asked to", func(t *testing.T) {
+	t.Run("learns the server's time with a batch, but once in ten seconds", func(t *testing.T) {
 		r := newRig(t, nil).ready()
-		r.connection.AskTime = true
-		r.run(Carry, acquires(1, 1)...)
-		if ahead := time.Until(time.UnixMilli(r.connection.serverMillis)); ahead.Abs() > 10*time.Second || r.connection.AskTime {
-			t.Errorf("the server is %v ahead", ahead)
+		server := r.connection.server
+		knows := func() bool {
+			server.Learn(0, server.cfg.Clock.Now())
+			r.run(Carry, acquires(1, 1)...)
+			ahead := server.clock.NotAfter(server.cfg.Clock.Now()) - gate.LateWindow.Milliseconds() - time.Now().UnixMilli()
+			return ahead > -10_000 && ahead < 10_000
 		}
-		if r.connection.TakeTime(); r.connection.serverMillis != 0 {
-			t.Error("the time is taken twice")
+		server.asked.Store(server.cfg.Clock.Now() - relearn)
+		if !knows() {
+			t.Error("the server's time is not learned")
+		}
+		if knows() {
+			t.Error("it is asked for again at once")
 		}
 	})
 	t.Run("says that commands were lost, or not sent, when the server is gone", func(t *testing.T) {
