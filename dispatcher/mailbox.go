@@ -138,9 +138,7 @@ func (m *mailbox) shutDown() []event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shut = true
-	mail := m.queue.events
-	m.queue = new(batch)
-	return mail
+	return m.queue.events
 }
 
 // maxRoom is how many elements a slice may have that is kept for use after a burst.

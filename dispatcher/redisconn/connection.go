@@ -265,7 +265,7 @@ func (c *Connection) probe() {
 	loaded, err := Load(ctx, c.dedicated.open(began, c.server), c.cfg.Clock)
 	c.Err = c.silent(err, began)
 	if err == nil {
-		c.server.LearnFrom(loaded) // it may be another server
+		c.server.LearnFrom(loaded)
 	}
 }
 

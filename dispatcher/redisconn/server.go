@@ -59,7 +59,7 @@ func (s *Server) Learn(millis int64, at gate.Time) { s.clock.Learn(millis, at) }
 // LearnFrom notes what Load learned.
 func (s *Server) LearnFrom(l *Loaded) {
 	s.clock.Learn(l.serverMillis, l.at)
-	s.refusesWide.Store(l.RefusesWide)
+	s.refusesWide.Store("") // it may be another server than before
 }
 
 // relearn is how often the server is asked for its time: clocks drift by at most 0.05 %, 5 ms in this time.
