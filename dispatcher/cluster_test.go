@@ -112,17 +112,55 @@ func TestAMoveToANodeThatIsDownIsTold(t *testing.T) {
 	staying, untold := comes("stock:8")
 	l.nodes.cluster.slots.ClearMoved()
 	l.nodes.cluster.slots.Assign(moving.Slot, down)
+	staying.Stepped = false
 	l.nodes.cluster.moveNames(time.Minute)
 	if len(told.heard) != 1 || told.heard[0].Why != gate.Doubtful || told.heard[0].ServerMessage != down.link.cause {
 		t.Errorf("told %+v", told.heard)
 	}
-	if len(untold.heard) != 0 {
-		t.Errorf("another was told %+v", untold.heard)
+	if len(untold.heard) != 0 || staying.Stepped {
+		t.Errorf("another was told %+v; its machine was stepped: %t", untold.heard, staying.Stepped)
 	}
 	for slot, want := range map[uint16]bool{moving.Slot: true, staying.Slot: false} {
 		q := linkQuery{slot, make(chan bool, 1)}
 		if q.deliver(l, time.Minute); <-q.down != want {
 			t.Errorf("slot %d is down: %t, want %t", slot, !want, want)
 		}
+	}
+}
+
+// A channel whose node does not serve it follows the redirects, as often as a command does. Then, or if the node gives no address, it has no
+// node until a survey has told which one serves it.
+func TestAChannelFollowsItsSlot(t *testing.T) {
+	const channel, moved = "channel", "MOVED 7 b:1"
+	l, n := clustered(t)
+	c, other := l.nodes.cluster, &node{nodes: &l.nodes, addr: "b:1"}
+	l.nodes.all = append(l.nodes.all, other)
+	e := &gate.Entry{Name: "stock:7", Slot: 7}
+	c.slots.Assign(7, n)
+	l.routes.subscribe(channel, e)
+	redirect := func(from *node, message string) *node {
+		(&redirected{from, channel, message}).deliver(l, time.Minute)
+		return l.routes.byChannel[channel].node
+	}
+	if to := redirect(n, moved); to != other || c.slots.Serves(7) != other {
+		t.Errorf("after MOVED it is listened to at %v", to)
+	}
+	if to := redirect(n, "MOVED 7 a:1"); to != other {
+		t.Errorf("after word from a node that it has left it is listened to at %v", to)
+	}
+	if to := redirect(other, "ASK 7 a:1"); to != other || c.slots.Serves(7) != other {
+		t.Errorf("after ASK, which is about one command, it is listened to at %v", to)
+	}
+	for hops := 2; hops < topology.MaxRedirects; hops++ {
+		if to := redirect(other, ""); to != other {
+			t.Fatalf("after %d redirects it is listened to at %v", hops+1, to)
+		}
+	}
+	if to := redirect(other, moved); to != nil || !l.routes.unrouted {
+		t.Errorf("after too many redirects it is listened to at %v", to)
+	}
+	l.routes.resubscribe()
+	if to := redirect(other, "CLUSTERDOWN the slot is unbound"); to != nil || !l.routes.unrouted {
+		t.Errorf("of a slot that nobody serves it is listened to at %v", to)
 	}
 }
