@@ -164,3 +164,29 @@ func TestAChannelFollowsItsSlot(t *testing.T) {
 		t.Errorf("of a slot that nobody serves it is listened to at %v", to)
 	}
 }
+
+// Nodes are asked in turn who serves what, but for those that are down, or that have no connection to spare.
+func TestNodesAreSurveyedInTurn(t *testing.T) {
+	l, _ := clustered(t)
+	c := l.nodes.cluster
+	l.nodes.all = []*node{
+		{addr: "down:1", link: link{state: linkDown}, idle: make([]*connection, 1)},
+		{addr: "a:1", idle: make([]*connection, 1)},
+		{addr: "busy:1"},
+		{addr: "b:1", idle: make([]*connection, 2)},
+	}
+	for _, want := range []string{"a:1", "b:1", "a:1", "b:1"} {
+		if n, anyUp := c.informant(); n == nil || n.addr != want || !anyUp {
+			t.Fatalf("%v is asked, want %s", n, want)
+		}
+	}
+	l.nodes.all = l.nodes.all[:3]
+	l.nodes.all[1].idle = nil
+	if n, anyUp := c.informant(); n != nil || !anyUp {
+		t.Errorf("%v is asked although all are busy; any is up: %t", n, anyUp)
+	}
+	l.nodes.all = l.nodes.all[:1]
+	if n, anyUp := c.informant(); n != nil || anyUp {
+		t.Errorf("%v is asked although none is up; any is up: %t", n, anyUp)
+	}
+}

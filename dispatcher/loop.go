@@ -112,8 +112,8 @@ func (l *loop) takeTurn(byLoop bool) (ended bool) {
 	stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 	now := l.clock.beginTurn()
 	stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
-	if byLoop && l.turnYield.yield(now, l.deadlines.nearAt) {
-		now = l.clock.Now()
+	if byLoop {
+		now = l.turnYield.yield(now, l.deadlines.nearAt, l.clock.Now)
 	}
 	l.deadlines.wakeDue(now) // deadlines that are due come before mail (invariant: clock-counts-suspension)
 	l.delivered = l.mail.take(l.delivered)

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -53,6 +54,25 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 	if !l.closing || len(l.mail.wake) != 1 {
 		t.Errorf("closing: %v, and the loop is woken %d times", l.closing, len(l.mail.wake))
 	}
+}
+
+// Events that come late in a long mail are not handled by the time at which the turn began.
+func TestTheTimeGoesOnInALongMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		l.withoutNode()
+		var seen []gate.Time
+		for range 2 * clockStride {
+			l.mail.put(do(func(now gate.Time) {
+				seen = append(seen, now)
+				time.Sleep(time.Second)
+			}))
+		}
+		if l.takeTurn(true); seen[clockStride-1] < time.Second || seen[2*clockStride-1] < clockStride*time.Second {
+			t.Errorf("events that take a second each see the times %v", seen)
+		}
+		l.start().Close()
+	})
 }
 
 // A panic in a turn ends the process, also if the caller on whose goroutine it is taken recovers. The process is a child of the test.

@@ -72,3 +72,16 @@ func TestNamesStayApart(t *testing.T) {
 		t.Errorf("%d names in one bucket", longest)
 	}
 }
+
+// Every name is found whatever the number of names, also where the number of bits that tell buckets apart grows.
+func TestNamesAreFoundAtEverySize(t *testing.T) {
+	ns := newNames()
+	for n := range 2*len(page{}) + 2 {
+		ns.add(&gate.Entry{Name: strconv.Itoa(n)})
+		for i := range n + 1 {
+			if ns.find(strconv.Itoa(i)) == nil {
+				t.Fatalf("of %d names one is not found", n+1)
+			}
+		}
+	}
+}

@@ -74,7 +74,6 @@ func (o *outbox) withdraw(fx *gate.Effects, misplaced func(*gate.Command) bool) 
 				kept = append(kept, c)
 			}
 		}
-		clear(o.commands[op][len(kept):])
 		o.commands[op], o.heads[op] = kept, 0
 	}
 }
@@ -129,7 +128,7 @@ func (n *node) returned(c *connection) {
 	n.nodes.names -= len(c.Batch)
 	if c.Err != nil {
 		n.breakLink(now, c.Err)
-	} else if len(c.Batch) > 0 {
+	} else {
 		n.nodes.gates.measure(now - c.Batch[0].Sent)
 	}
 	for i := range c.Batch {

@@ -3,9 +3,12 @@ package dispatcher
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/wheel"
 )
 
 // TestOutboxNeverEmpty: under a load that always leaves something waiting, what has left takes no place.
@@ -64,4 +67,38 @@ func TestRenewalsLeaveFirst(t *testing.T) {
 			t.Errorf("%d of %d left: %v", left[op], maxBatch, op)
 		}
 	}
+}
+
+// slowMachine takes a second for an answer, and notes when each has come.
+type slowMachine struct {
+	gate.Machine
+	at []gate.Time
+}
+
+func (s *slowMachine) Answer(now gate.Time, _ *gate.Command, _ *gate.Effects) {
+	s.at = append(s.at, now)
+	time.Sleep(time.Second)
+}
+
+// A batch that comes back tells how long a round trip takes. Its answers are not all handled by the time at which it came.
+func TestABatchComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		n := &node{nodes: &l.nodes, addr: "a:1", server: redisconn.NewServer(t.Context(), &redisconn.Config{}, "a:1", nil), carrying: 1}
+		m := &slowMachine{}
+		e := &gate.Entry{Machine: m, Free: true}
+		time.Sleep(time.Second)
+		c := &connection{Connection: &redisconn.Connection{}, node: n}
+		for range 2 * clockStride {
+			c.Batch = append(c.Batch, gate.Command{Entry: e, Result: gate.Answered, Sent: 300 * time.Millisecond})
+		}
+		l.nodes.names = len(c.Batch)
+		n.returned(c)
+		if l.cfg.Gate.RTT != 700*time.Millisecond || l.nodes.names != 0 || n.busy() || len(n.idle) != 1 || len(c.Batch) != 0 {
+			t.Errorf("round trip %v, %d names on their way, busy: %t, %d idle, %d answers left", l.cfg.Gate.RTT, l.nodes.names, n.busy(), len(n.idle), len(c.Batch))
+		}
+		if want := (1 + clockStride) * time.Second; m.at[0] != time.Second || m.at[clockStride] != want {
+			t.Errorf("answer %d is handled at %v, want %v; all: %v", clockStride, m.at[clockStride], want, m.at)
+		}
+	})
 }

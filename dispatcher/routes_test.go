@@ -21,6 +21,9 @@ func TestRefusedChannelIsForgotten(t *testing.T) {
 		l.routes.byChannel[channel] = route{entries: []*gate.Entry{e}, node: n}
 	}
 	(&refused{n, "a", "NOPERM this user has no permissions to access one of the channels"}).deliver(l, 0)
+	if !e.Stepped {
+		t.Error("the machine that wanted the channel is not told that it is refused")
+	}
 	(&subscribed{n, []string{"b"}}).deliver(l, 0)
 	if l.routes.byChannel["a"].entries != nil || l.routes.byChannel["b"].entries == nil {
 		t.Errorf("still heard are %v, want b alone", l.routes.byChannel)
