@@ -224,9 +224,6 @@ type closing struct{}
 const CloseTime = gate.LateWindow + time.Second
 
 func (closing) deliver(l *loop, now gate.Time) {
-	if l.closing {
-		return
-	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
 	l.closing, l.closeBy = true, l.cfg.Clock.Now()+CloseTime
 	l.gates.visit(nil, func(m gate.Machine) { m.Close(now, &l.gates.fx) })

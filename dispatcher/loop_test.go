@@ -75,6 +75,21 @@ func TestTheTimeGoesOnInALongMail(t *testing.T) {
 	})
 }
 
+// What comes due while a turn handles its mail is not left to the next turn.
+func TestWhatComesDueInATurnIsHandledThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, a := loopOf(func(wheel.Tick) {}), &asker{}
+		l.withoutNode()
+		a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Until: 5 * time.Second}
+		l.mail.putFor(l.mail.wakeUp, &ask{&a.waiter, "stock:7", gate.MutexKind, 1})
+		l.mail.put(do(func(gate.Time) { time.Sleep(10 * time.Second) }))
+		if l.takeTurn(true); len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
+			t.Errorf("a wait of 5s that ends in a turn of 10s: heard %+v", a.heard)
+		}
+		l.start().Close()
+	})
+}
+
 // A panic in a turn ends the process, also if the caller on whose goroutine it is taken recovers. The process is a child of the test.
 func TestAPanicInATurnEndsTheProcess(t *testing.T) {
 	if os.Getenv("WHEELLOCK_PANIC") != "" {

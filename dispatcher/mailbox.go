@@ -45,8 +45,6 @@ type mailbox struct {
 	queue   *batch
 	refused bool // no requests for locks any more
 	shut    bool // no events any more
-
-	_ [64]byte // no two mailboxes on one cache line: callers of all processors write them
 }
 
 func newMailbox() *mailbox {

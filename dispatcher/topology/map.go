@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -83,14 +82,9 @@ func readMap(said rueidis.RedisResult, addr string) (*Map, error) {
 	return m, nil
 }
 
-// AtNode reports whether a client is connected to a node of a cluster, by what the server says. HELLO needs no right; if it does not exist,
-// INFO says the same.
+// AtNode reports whether a client is connected to a node of a cluster, by what the server says. HELLO needs no right.
 func AtNode(ctx context.Context, client rueidis.Client) bool {
-	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
-	if err != nil {
-		info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-		return strings.Contains(info, "redis_mode:cluster")
-	}
+	said, _ := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
 	mode := said["mode"]
 	text, _ := mode.ToString()
 	return text == "cluster"
