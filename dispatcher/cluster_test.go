@@ -16,7 +16,8 @@ import (
 // clustered is the loop of a cluster with one node, which serves nothing yet and has no connection.
 func clustered(t *testing.T) (*loop, *node) {
 	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.DiscardHandler)})
-	l.nodes.cluster = &cluster{Cluster: &Cluster{}, nodes: &l.nodes, slots: topology.NewTable(&node{}), survey: topology.NewSurvey()}
+	nobody := &node{nodes: &l.nodes}
+	l.nodes.cluster = &cluster{Cluster: &Cluster{}, nodes: &l.nodes, slots: topology.NewTable(nobody), unassigned: nobody, survey: topology.NewSurvey()}
 	n := &node{nodes: &l.nodes, addr: "a:1", cancel: func() {}, server: redisconn.NewServer(t.Context(), nil, "a:1", nil)}
 	n.out.commands = new([gate.Ops][]gate.Command)
 	l.nodes.all = []*node{n}
@@ -32,6 +33,14 @@ func TestWhatFailsInAClusterIsSurveyed(t *testing.T) {
 	l.nodes.cluster.surveyed(now, &connection{&redisconn.Connection{Err: errors.New("no answer")}, n})
 	if survey.Due(now) || !survey.Due(soon) {
 		t.Errorf("after a failure the next survey is due at %v", survey.Alarm())
+	}
+	survey.Sent(soon)
+	l.nodes.cluster.surveyed(soon, &connection{&redisconn.Connection{Map: &topology.Map{Ranges: []topology.Range{{First: 0, Last: 100, Addr: "a:1"}}}}, n})
+	if all := l.nodes.all; len(all) != 1 || l.nodes.cluster.slots.Count(n) != 101 {
+		t.Errorf("%d nodes, of which the one that is known serves %d hash slots", len(all), l.nodes.cluster.slots.Count(n))
+	}
+	if survey.Due(soon) || !survey.Due(soon+time.Second) {
+		t.Errorf("while hash slots are served by nobody the next survey is due at %v", survey.Alarm())
 	}
 	l, n = clustered(t)
 	e := gate.NewEntry("stock:7", gate.SemaphoreKind, l.cfg.Gate)

@@ -102,3 +102,48 @@ func TestABatchComesBack(t *testing.T) {
 		}
 	})
 }
+
+// Commands leave by a connection of their class, and no other connection leaves without any.
+func TestCommandsLeaveByAConnectionOfTheirClass(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	n := &node{nodes: &l.nodes, link: link{probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}}
+	for _, class := range []redisconn.Class{redisconn.ReplicatedCommands, redisconn.OtherCommands, redisconn.ReplicatedCommands} {
+		n.idle = append(n.idle, &connection{&redisconn.Connection{Class: class}, n})
+	}
+	n.out.put(&gate.Command{Op: gate.Release})
+	n.flush(0)
+	if left := l.nodes.leaving; len(left) != 1 || left[0].Class != redisconn.OtherCommands || len(left[0].Batch) != 1 || len(n.idle) != 2 {
+		t.Errorf("%d connections leave, %d stay", len(left), len(n.idle))
+	}
+}
+
+// unsent notes what becomes of commands, and asks for one more after the first.
+type unsent struct {
+	gate.Machine
+	heard []gate.Command
+}
+
+func (u *unsent) Answer(_ gate.Time, c *gate.Command, fx *gate.Effects) {
+	if u.heard = append(u.heard, *c); len(u.heard) == 1 {
+		fx.Commands[gate.Release] = append(fx.Commands[gate.Release], gate.Command{Op: gate.Release, ID: 9, Entry: c.Entry})
+	}
+}
+
+// While a node is down each command for it is answered, once, and so is what its machine asks for then.
+func TestCommandsForANodeThatIsDownAreNotSent(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	n := &node{nodes: &l.nodes, link: link{state: linkDown, cause: "refused", probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}}
+	m := &unsent{}
+	for id := range uint64(3) {
+		n.out.put(&gate.Command{Op: gate.Acquire, ID: id, Entry: &gate.Entry{Machine: m, Free: true}})
+	}
+	n.flush(time.Minute)
+	for i, want := range []uint64{0, 1, 2, 9} {
+		if len(m.heard) != 4 || m.heard[i].ID != want || m.heard[i].Result != gate.NotSent || m.heard[i].ServerMessage != "refused" || m.heard[i].Sent != time.Minute {
+			t.Fatalf("heard %+v", m.heard)
+		}
+	}
+	if !n.out.empty() || len(l.nodes.leaving) != 0 {
+		t.Error("commands are left, or leave")
+	}
+}

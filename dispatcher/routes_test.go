@@ -133,3 +133,21 @@ func TestAChannelThatIsHeardAgainHasWaitersAskAgain(t *testing.T) {
 		}
 	}
 }
+
+// A channel is listened to as long as any name wants it.
+func TestAChannelIsGivenUpByTheLastName(t *testing.T) {
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	l.nodes.all = []*node{{}}
+	a, b := gate.NewEntry("a", gate.MutexKind, l.cfg.Gate), gate.NewEntry("{a}", gate.MutexKind, l.cfg.Gate)
+	want := func(e *gate.Entry, on bool) int {
+		l.gates.fx.Subscriptions = append(l.gates.fx.Subscriptions, gate.SubscriptionChange{Entry: e, Channel: "channel", On: on})
+		l.routes.applySubscriptions()
+		if left := len(l.gates.fx.Subscriptions); left != 0 {
+			t.Errorf("%d are carried out again", left)
+		}
+		return len(l.routes.byChannel["channel"].entries)
+	}
+	if want(a, true) != 1 || want(b, true) != 2 || want(a, false) != 1 || want(b, false) != 0 || len(l.routes.byChannel) != 0 {
+		t.Errorf("routes: %v", l.routes.byChannel)
+	}
+}
