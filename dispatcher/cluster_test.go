@@ -199,3 +199,59 @@ func TestNodesAreSurveyedInTurn(t *testing.T) {
 		t.Errorf("%v is asked although none is up; any is up: %t", n, anyUp)
 	}
 }
+
+// heard notes what becomes of commands.
+type heard struct {
+	gate.Machine
+	commands []gate.Command
+}
+
+func (h *heard) Answer(_ gate.Time, c *gate.Command, _ *gate.Effects) {
+	h.commands = append(h.commands, *c)
+}
+
+// A command follows its redirects, as often as one may be sent on. Its machine sees nothing of them.
+// invariant: command-follows-its-slot
+func TestACommandFollowsItsSlot(t *testing.T) {
+	l, n := clustered(t)
+	c, m := l.nodes.cluster, &heard{}
+	other := &node{nodes: &l.nodes, addr: "b:1", out: outbox{commands: new([gate.Ops][]gate.Command)}}
+	l.nodes.all = append(l.nodes.all, other)
+	c.slots.Assign(7, n)
+	sentOn := func(message string, hops uint8) *gate.Command {
+		*other.out.commands = [gate.Ops][]gate.Command{}
+		n.answered(time.Minute, &gate.Command{
+			Op: gate.Acquire, ID: 3, Entry: &gate.Entry{Machine: m, Slot: 7, Free: true}, Result: gate.Redirected, ServerMessage: message, Hops: hops,
+		})
+		if waiting := other.out.commands[gate.Acquire]; len(waiting) == 1 {
+			return &waiting[0]
+		}
+		return nil
+	}
+	if on := sentOn("ASK 7 b:1", 0); on == nil || !on.Asking || on.Hops != 1 || on.ID != 3 || on.Result != 0 || on.ServerMessage != "" || c.slots.Serves(7) != n {
+		t.Errorf("after ASK: %+v", on)
+	}
+	if on := sentOn("MOVED 7 b:1", 0); on == nil || on.Asking || c.slots.Serves(7) != other || !c.survey.Due(time.Minute) {
+		t.Errorf("after MOVED: %+v", on)
+	}
+	if len(m.commands) != 0 {
+		t.Errorf("the machine has heard %+v", m.commands)
+	}
+	if on := sentOn("MOVED 7 b:1", topology.MaxRedirects); on != nil || len(m.commands) != 1 || m.commands[0].Result != gate.Again {
+		t.Errorf("after too many redirects: %+v; the machine has heard %+v", on, m.commands)
+	}
+}
+
+// What is asked about a hash slot that nobody serves is not sent.
+func TestCommandsThatNobodyServesAreNotSent(t *testing.T) {
+	l, _ := clustered(t)
+	m, nobody := &heard{}, l.nodes.cluster.unassigned
+	nobody.link = link{state: linkDown, cause: "nobody serves it"}
+	nobody.out.commands = new([gate.Ops][]gate.Command)
+	l.gates.fx.Commands[gate.Acquire] = []gate.Command{{Op: gate.Acquire, Entry: &gate.Entry{Machine: m, Free: true}}}
+	l.nodes.all = nil
+	l.nodes.flush(time.Minute)
+	if len(m.commands) != 1 || m.commands[0].Result != gate.NotSent || m.commands[0].ServerMessage != nobody.link.cause {
+		t.Errorf("the machine has heard %+v", m.commands)
+	}
+}

@@ -97,3 +97,25 @@ func TestTheNamesOfANodeAreSuspected(t *testing.T) {
 		t.Errorf("looked at: %t, and %t at another node", there.Stepped, elsewhere.Stepped)
 	}
 }
+
+// aged has a hold since a time.
+type aged struct {
+	gate.Machine
+	since gate.Time
+}
+
+func (a *aged) Oldest() gate.Time { return a.since }
+
+func TestTheOldestHoldOfANameAndOfAll(t *testing.T) {
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	for name, since := range map[string]gate.Time{"old": time.Second, "new": time.Minute, "free": gate.Never} {
+		e, _ := l.gates.entry(name, gate.MutexKind)
+		e.Machine = &aged{e.Machine, since}
+	}
+	for name, want := range map[string]gate.Time{"": time.Second, "old": time.Second, "new": time.Minute, "free": gate.Never, "unknown": gate.Never} {
+		q := oldestQuery{name, make(chan gate.Time, 1)}
+		if q.deliver(l, 0); <-q.answer != want {
+			t.Errorf("of %q it is not %v", name, want)
+		}
+	}
+}
