@@ -106,3 +106,23 @@ func TestAPanicInATurnEndsTheProcess(t *testing.T) {
 		t.Errorf("it ends with %v:\n%s", err, out)
 	}
 }
+
+// Close waits for the answers that are on their way, for a while.
+func TestTheEndWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		n := &node{nodes: &l.nodes}
+		l.nodes.all = []*node{n}
+		closing{}.deliver(l, 0)
+		if !l.finished() {
+			t.Error("it waits for nothing")
+		}
+		n.carrying = 1
+		if time.Sleep(CloseTime - 1); l.finished() {
+			t.Error("it does not wait for an answer")
+		}
+		if time.Sleep(1); !l.finished() {
+			t.Errorf("it waits for longer than %v", CloseTime)
+		}
+	})
+}
