@@ -126,3 +126,18 @@ func TestTheEndWaitsForAnswers(t *testing.T) {
 		}
 	})
 }
+
+// The end of the nodes is waited for. It cuts what is on its way.
+func TestTheEndOfNodesIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		cut := false
+		l.nodes.all = []*node{{nodes: &l.nodes, cancel: func() {
+			time.Sleep(time.Second)
+			cut = true
+		}}}
+		if l.nodes.stop(); !cut {
+			t.Error("it is not cut, or not waited for")
+		}
+	})
+}

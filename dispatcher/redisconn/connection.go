@@ -181,7 +181,7 @@ func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, en
 func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknown bool) {
 	calls := c.calls
 	c.calls = c.spare[:0]
-	clean, well := true, false
+	well := false
 	for i, call := range calls {
 		if call.Asking {
 			results = results[1:] // of ASKING; were it refused, so would be the call
@@ -194,7 +194,6 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 		}
 		err = c.silent(err, sent)
 		v := rediserr.Judge(err)
-		clean = clean && !v.Link
 		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
 			v.Result = gate.Redirected
 		}
@@ -205,6 +204,7 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 		case v.Link:
 			c.Err = err
 			c.fail(call, v)
+			c.pipe = nil // the client may still be reading the slice it was given
 		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
 			c.calls = call.Split(c.calls, v.Doubts())
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // invariant: batch-error-charges-nobody
@@ -218,9 +218,6 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 	}
 	c.spare = calls
 	c.dedicated.proved(well)
-	if !clean { // the client may still be reading the slice it was given
-		c.pipe = nil
-	}
 	return unknown
 }
 
