@@ -47,9 +47,10 @@ func (h *Hold) finish(why gate.Why) bool {
 	if !h.end(why) {
 		return false
 	}
-	o := observedEndOf(h)
-	o.noteEnded(h.e.clock.Now())
-	o.notifySoon()
+	if o := observedEndOf(h); o != nil {
+		o.noteEnded(h.e.clock.Now())
+		o.notifySoon()
+	}
 	return true
 }
 
