@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ type cluster struct {
 	gone       sync.WaitGroup   // of nodes that are being closed
 }
 
-// lingerTime is how long a node that serves nothing is kept after its last use: one that takes over its first slot
+// lingerTime is how long a node that serves nothing is kept after it was last named: one that takes over its first slot
 // is asked again and again.
 const lingerTime = 10 * time.Second
 
@@ -72,15 +73,13 @@ func (c *cluster) partlyDown() bool {
 
 // nodeAt is the node at an address, made when it was not known.
 func (c *cluster) nodeAt(now gate.Time, addr string) *node {
-	for _, n := range c.nodes.all {
-		if n.addr == addr {
-			return n
-		}
+	i := slices.IndexFunc(c.nodes.all, func(n *node) bool { return n.addr == addr })
+	if i < 0 {
+		i = len(c.nodes.all)
+		c.nodes.all = append(c.nodes.all, newNode(c.nodes, addr, nil, nil))
 	}
-	n := newNode(c.nodes, addr, nil, nil)
-	n.usedAt = now
-	c.nodes.all = append(c.nodes.all, n)
-	return n
+	c.nodes.all[i].namedAt = now
+	return c.nodes.all[i]
 }
 
 // apply takes over, from a survey, which node serves each hash slot. Slots that the map does not mention stay where they were.
@@ -146,14 +145,14 @@ func (c *cluster) closeUnused(now gate.Time) {
 	ns := c.nodes
 	for i := 0; i < len(ns.all); i++ {
 		n := ns.all[i]
-		if n.serves() || n.usedAt >= c.survey.LastAnswer() || n.link.state == linkUp && now-n.usedAt < lingerTime || !n.quiet() {
+		if n.serves() || now-n.namedAt < lingerTime || !n.quiet() {
 			continue
 		}
 		ns.cfg.Logger.Info("wheellock: node is not needed any more", n.where()...)
 		if n.narrow {
 			ns.cfg.Gate.Stats.Narrow.Dec()
 		}
-		ns.all = append(ns.all[:i], ns.all[i+1:]...)
+		ns.all = slices.Delete(ns.all, i, i+1)
 		i--
 		c.gone.Go(n.stop)
 	}
@@ -175,7 +174,6 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	} else {
 		to = c.learn(now, r)
 	}
-	to.usedAt = now
 	sent := *command
 	sent.Hops, sent.Asking = command.Hops+1, r.Ask
 	sent.Result, sent.ServerMessage, sent.Epoch = 0, "", c.nodes.gates.cfg.Epoch

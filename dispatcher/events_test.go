@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -61,5 +62,60 @@ func TestPermitsInVainAreGivenBackWhileTheEngineCloses(t *testing.T) {
 	l.mail.queue.events[0].deliver(l, 0)
 	if given := l.gates.fx.Commands[gate.Give]; len(given) != 1 || given[0].Args.Count().N != 3 {
 		t.Errorf("%d are asked to be given back, want one, of 3 permits", len(given))
+	}
+}
+
+// Who waits for an answer of a dispatcher that ends gets one.
+// invariant: answered-once
+func TestWhatIsLeftIsRefused(t *testing.T) {
+	a, drained := &asker{}, make(chan struct{})
+	oldest, down := oldestQuery{"", make(chan gate.Time, 1)}, linkQuery{0, make(chan bool, 1)}
+	for _, left := range []refusable{
+		&ask{waiter: &gate.Waiter{By: a}}, &unlock{ack: a}, &extend{nameRequest: nameRequest{ack: a}}, &unlock{}, oldest, down, drain{drained},
+	} {
+		left.refuse()
+	}
+	if len(a.heard) != 3 || slices.ContainsFunc(a.heard, func(out gate.Outcome) bool { return out.Why != gate.Closed }) {
+		t.Errorf("told %+v, want Closed for each of three", a.heard)
+	}
+	if len(oldest.answer) != 1 || <-oldest.answer != gate.Never || len(down.down) != 1 || <-down.down {
+		t.Error("a question has another answer than that there is nothing")
+	}
+	<-drained
+}
+
+// Where a node has lost its keys, or may have, the names that it serves are looked at, and no others.
+func TestTheNamesOfANodeAreSuspected(t *testing.T) {
+	l, n := clustered(t)
+	l.gates.hashed = true
+	there, _ := l.gates.entry("stock:7", gate.MutexKind)
+	elsewhere, _ := l.gates.entry("stock:8", gate.MutexKind)
+	l.nodes.cluster.slots.Assign(there.Slot, n)
+	(&Dispatcher{mail: l.mail}).SuspectNode(n.addr)
+	l.mail.queue.events[0].deliver(l, 0)
+	if !there.Stepped || elsewhere.Stepped {
+		t.Errorf("looked at: %t, and %t at another node", there.Stepped, elsewhere.Stepped)
+	}
+}
+
+// aged has a hold since a time.
+type aged struct {
+	gate.Machine
+	since gate.Time
+}
+
+func (a *aged) Oldest() gate.Time { return a.since }
+
+func TestTheOldestHoldOfANameAndOfAll(t *testing.T) {
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	for name, since := range map[string]gate.Time{"old": time.Second, "new": time.Minute, "free": gate.Never} {
+		e, _ := l.gates.entry(name, gate.MutexKind)
+		e.Machine = &aged{e.Machine, since}
+	}
+	for name, want := range map[string]gate.Time{"": time.Second, "old": time.Second, "new": time.Minute, "free": gate.Never, "unknown": gate.Never} {
+		q := oldestQuery{name, make(chan gate.Time, 1)}
+		if q.deliver(l, 0); <-q.answer != want {
+			t.Errorf("of %q it is not %v", name, want)
+		}
 	}
 }

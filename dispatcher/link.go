@@ -85,7 +85,7 @@ func (n *node) probe(now gate.Time) {
 	}
 	c := n.lend()
 	n.link.probing, n.link.probeAt = true, gate.Never
-	c.Task, c.AskTime = redisconn.Probe, true
+	c.Task = redisconn.Probe
 	c.Start()
 }
 

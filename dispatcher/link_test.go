@@ -1,12 +1,18 @@
 package dispatcher
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
 )
 
@@ -29,5 +35,111 @@ func TestSwitchedWhileProbing(t *testing.T) {
 	}
 	if at := n.alarm(); at > 2*time.Second {
 		t.Errorf("the next probe is due at %v, want at once", at)
+	}
+}
+
+// linked is a loop with one node, which is reached since a minute ago, a count of how often the engine is told that a node is out of reach,
+// and the log.
+func linked() (l *loop, n *node, told *int, log *bytes.Buffer) {
+	told, log = new(int), new(bytes.Buffer)
+	l = newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}, Logger: slog.New(slog.NewTextHandler(log, nil)), Down: func() { *told++ }})
+	n = &node{nodes: &l.nodes, addr: "a:1", server: &redisconn.Server{}, subscriber: &subscriber.Subscriber{}, idle: []*connection{{Connection: &redisconn.Connection{}}}}
+	n.link = link{state: linkUp, probeAt: gate.Never}
+	l.nodes.all = []*node{n}
+	l.nodes.updateHealth()
+	return l, n, told, log
+}
+
+// invariant: handoff-only-while-fresh
+func TestALinkThatBreaks(t *testing.T) {
+	const now = time.Minute
+	silence := rediserr.Silent(context.DeadlineExceeded, "a:1", time.Second)
+	for name, c := range map[string]struct {
+		err           error
+		broken, found int // how often the engine has been told when the connection has broken, and when a probe has failed
+	}{
+		"of a server that is silent": {silence, 1, 1},
+		"of a server that hangs up":  {errors.New("EOF"), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, n, told, _ := linked()
+			n.breakLink(now, c.err)
+			if n.link.state != linkShaky || l.nodes.up.Load() || l.cfg.Gate.Epoch != 1 || *told != c.broken || n.link.cause != c.err.Error() {
+				t.Errorf("broken: %+v, up %t, epoch %d, told %d times", n.link, l.nodes.up.Load(), l.cfg.Gate.Epoch, *told)
+			}
+			if n.link.probeAt != now {
+				t.Errorf("the first probe is due at %v, want %v", n.link.probeAt, now)
+			}
+			for range 2 {
+				n.link.probeAt = gate.Never
+				n.probed(now+time.Second, errors.New("refused"))
+			}
+			if n.link.state != linkDown || n.link.cause != "refused" || *told != c.found || l.cfg.Gate.Epoch != 1 {
+				t.Errorf("down: %+v, epoch %d, told %d times", n.link, l.cfg.Gate.Epoch, *told)
+			}
+			n.link.probeAt = gate.Never
+			n.probed(now+2*time.Second, nil)
+			if n.link.state != linkUp || !l.nodes.up.Load() || n.link.probeAt != gate.Never {
+				t.Errorf("up again: %+v, up %t", n.link, l.nodes.up.Load())
+			}
+		})
+	}
+}
+
+// A node that has never been reached is out of reach when its first probe has failed, and the log says why.
+func TestANodeThatWasNeverReached(t *testing.T) {
+	_, n, told, log := linked()
+	n.link.state = linkShaky
+	if n.probed(time.Minute, errors.New("refused")); n.link.state != linkDown || *told != 1 {
+		t.Errorf("%+v, told %d times", n.link, *told)
+	}
+	if text := log.String(); !strings.Contains(text, "cannot be reached") || !strings.Contains(text, "error=refused") {
+		t.Errorf("the log says %s", text)
+	}
+}
+
+// A connection that turns out to be broken has its node probed at once, and no other; a node that is known to be down has its pauses.
+func TestTheNodeOfABrokenConnectionIsProbed(t *testing.T) {
+	const now = time.Minute
+	l, n := clustered(t)
+	other := &node{nodes: &l.nodes, addr: "b:1"}
+	l.nodes.all = append(l.nodes.all, other)
+	due := func(addr string, state linkState) (gate.Time, gate.Time) {
+		n.link, other.link = link{state: state, probeAt: gate.Never}, link{probeAt: gate.Never}
+		broken{addr}.deliver(l, now)
+		return n.link.probeAt, other.link.probeAt
+	}
+	if at, of := due("a:1", linkUp); at != now || of != gate.Never {
+		t.Errorf("probes are due at %v, and at %v of another node", at, of)
+	}
+	if at, _ := due("a:1", linkDown); at != gate.Never {
+		t.Errorf("a probe of a node that is down is due at %v", at)
+	}
+	l.nodes.cluster = nil
+	if at, _ := due("elsewhere:1", linkUp); at != now {
+		t.Errorf("a probe of a single server is due at %v", at)
+	}
+}
+
+// A server that is a replica is left once the link has lasted for a second, then for two, and so on to a minute, until it has been a master for long.
+func TestAServerThatStaysAReplicaIsLeftMoreAndMoreRarely(t *testing.T) {
+	_, n, _, _ := linked()
+	now := gate.Time(0)
+	for _, least := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 64} {
+		least *= reconnect.Steady
+		if n.demoted(now + least - 1); n.link.state != linkUp {
+			t.Fatalf("it is left before the link has lasted for %v", least)
+		}
+		now += least
+		if n.demoted(now); n.link.state == linkUp || n.link.probeAt != now {
+			t.Fatalf("it is not left when the link has lasted for %v", least)
+		}
+		n.link.state, n.link.upAt = linkUp, now
+	}
+	now += 2 * time.Minute
+	n.demoted(now + 9*time.Second)
+	n.link.state, n.link.upAt = linkUp, now
+	if n.demoted(now + reconnect.Steady); n.link.state == linkUp {
+		t.Error("it is not left soon after it was a master for two minutes")
 	}
 }

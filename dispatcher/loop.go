@@ -112,8 +112,8 @@ func (l *loop) takeTurn(byLoop bool) (ended bool) {
 	stall.At("dispatcher: woken", l.cfg.Gate.UUID)
 	now := l.clock.beginTurn()
 	stall.At("dispatcher: clock read, nothing due handled", l.cfg.Gate.UUID)
-	if byLoop && l.turnYield.yield(now, l.deadlines.nearAt) {
-		now = l.clock.Now()
+	if byLoop {
+		now = l.turnYield.yield(now, l.deadlines.nearAt, l.clock.Now)
 	}
 	l.deadlines.wakeDue(now) // deadlines that are due come before mail (invariant: clock-counts-suspension)
 	l.delivered = l.mail.take(l.delivered)
@@ -224,9 +224,6 @@ type closing struct{}
 const CloseTime = gate.LateWindow + time.Second
 
 func (closing) deliver(l *loop, now gate.Time) {
-	if l.closing {
-		return
-	}
 	// now may be long ago, when the loop stood still: the time is for what comes from here on.
 	l.closing, l.closeBy = true, l.cfg.Clock.Now()+CloseTime
 	l.gates.visit(nil, func(m gate.Machine) { m.Close(now, &l.gates.fx) })

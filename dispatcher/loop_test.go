@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -55,6 +56,40 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 	}
 }
 
+// Events that come late in a long mail are not handled by the time at which the turn began.
+func TestTheTimeGoesOnInALongMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		l.withoutNode()
+		var seen []gate.Time
+		for range 2 * clockStride {
+			l.mail.put(do(func(now gate.Time) {
+				seen = append(seen, now)
+				time.Sleep(time.Second)
+			}))
+		}
+		if l.takeTurn(true); seen[clockStride-1] < time.Second || seen[2*clockStride-1] < clockStride*time.Second {
+			t.Errorf("events that take a second each see the times %v", seen)
+		}
+		l.start().Close()
+	})
+}
+
+// What comes due while a turn handles its mail is not left to the next turn.
+func TestWhatComesDueInATurnIsHandledThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, a := loopOf(func(wheel.Tick) {}), &asker{}
+		l.withoutNode()
+		a.waiter = gate.Waiter{By: a, Hold: &a.hold, LeaseTime: 30 * time.Second, Watch: true, Until: 5 * time.Second}
+		l.mail.putFor(l.mail.wakeUp, &ask{&a.waiter, "stock:7", gate.MutexKind, 1})
+		l.mail.put(do(func(gate.Time) { time.Sleep(10 * time.Second) }))
+		if l.takeTurn(true); len(a.heard) != 1 || a.heard[0].Why != gate.TimedOut {
+			t.Errorf("a wait of 5s that ends in a turn of 10s: heard %+v", a.heard)
+		}
+		l.start().Close()
+	})
+}
+
 // A panic in a turn ends the process, also if the caller on whose goroutine it is taken recovers. The process is a child of the test.
 func TestAPanicInATurnEndsTheProcess(t *testing.T) {
 	if os.Getenv("WHEELLOCK_PANIC") != "" {
@@ -70,4 +105,39 @@ func TestAPanicInATurnEndsTheProcess(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "dispatcher.endProcess()") {
 		t.Errorf("it ends with %v:\n%s", err, out)
 	}
+}
+
+// Close waits for the answers that are on their way, for a while.
+func TestTheEndWaitsForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		n := &node{nodes: &l.nodes}
+		l.nodes.all = []*node{n}
+		closing{}.deliver(l, 0)
+		if !l.finished() {
+			t.Error("it waits for nothing")
+		}
+		n.carrying = 1
+		if time.Sleep(CloseTime - 1); l.finished() {
+			t.Error("it does not wait for an answer")
+		}
+		if time.Sleep(1); !l.finished() {
+			t.Errorf("it waits for longer than %v", CloseTime)
+		}
+	})
+}
+
+// The end of the nodes is waited for. It cuts what is on its way.
+func TestTheEndOfNodesIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		cut := false
+		l.nodes.all = []*node{{nodes: &l.nodes, cancel: func() {
+			time.Sleep(time.Second)
+			cut = true
+		}}}
+		if l.nodes.stop(); !cut {
+			t.Error("it is not cut, or not waited for")
+		}
+	})
 }

@@ -18,13 +18,12 @@ type loopTimer struct {
 // minSleep is how long the loop sleeps at least for something that is due already: that must not keep it busy.
 const minSleep = 100 * time.Microsecond
 
-// start makes the timer, which calls wake.
+// start makes the timer, which calls wake. Until it is first set it is for an hour later.
 func (l *loopTimer) start(wake func()) {
 	l.timer = time.AfterFunc(time.Hour, func() {
 		l.runs.Store(false)
 		wake()
 	})
-	l.timer.Stop()
 }
 
 // setTimer sets the timer. A timer that is set for an earlier time is left alone: the turn that it brings sets it again. Most turns

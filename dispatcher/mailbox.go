@@ -45,8 +45,6 @@ type mailbox struct {
 	queue   *batch
 	refused bool // no requests for locks any more
 	shut    bool // no events any more
-
-	_ [64]byte // no two mailboxes on one cache line: callers of all processors write them
 }
 
 func newMailbox() *mailbox {
@@ -138,9 +136,7 @@ func (m *mailbox) shutDown() []event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shut = true
-	mail := m.queue.events
-	m.queue = new(batch)
-	return mail
+	return m.queue.events
 }
 
 // maxRoom is how many elements a slice may have that is kept for use after a burst.

@@ -72,3 +72,18 @@ func TestNamesStayApart(t *testing.T) {
 		t.Errorf("%d names in one bucket", longest)
 	}
 }
+
+// Every name is found also where the number of bits that tell buckets apart grows.
+func TestNamesAreFoundWhereBucketsDouble(t *testing.T) {
+	for range 12 { // hashes differ
+		ns := newNames()
+		for n := range 2*len(page{}) + 2 {
+			ns.add(&gate.Entry{Name: strconv.Itoa(n)})
+			for i := 0; n > 2*len(page{})-4 && i <= n; i++ {
+				if ns.find(strconv.Itoa(i)) == nil {
+					t.Fatalf("of %d names one is not found", n+1)
+				}
+			}
+		}
+	}
+}

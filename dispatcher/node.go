@@ -28,7 +28,7 @@ type node struct {
 	narrow     bool                   // it refuses wide calls
 	refusals   reconnect.Outage       // of wide calls; these do not end
 	subscriber *subscriber.Subscriber // nil: there is no client yet
-	usedAt     gate.Time              // when it was last named in a redirect, or made
+	namedAt    gate.Time              // in a cluster: when a redirect, a survey or the lack of others last named it
 
 	follower *topology.Follower // nil: the master does not change
 }

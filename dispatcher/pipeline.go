@@ -74,7 +74,6 @@ func (o *outbox) withdraw(fx *gate.Effects, misplaced func(*gate.Command) bool) 
 				kept = append(kept, c)
 			}
 		}
-		clear(o.commands[op][len(kept):])
 		o.commands[op], o.heads[op] = kept, 0
 	}
 }
@@ -105,7 +104,7 @@ func (n *node) flush(now gate.Time) {
 		n.idle = slices.Delete(n.idle, i, i+1)
 		n.carrying++
 		n.nodes.names += len(c.Batch)
-		c.Task, c.AskTime = redisconn.Carry, n.server.TimeIsStale(now)
+		c.Task = redisconn.Carry
 		n.nodes.cfg.Gate.Stats.Batches.Inc()
 		n.nodes.leaving = append(n.nodes.leaving, c)
 	}
@@ -116,7 +115,6 @@ func (n *node) returned(c *connection) {
 	cfg := n.nodes.cfg
 	n.idle = append(n.idle, c)
 	now := cfg.Clock.Now()
-	c.TakeTime()
 	n.noteNarrow()
 	switch c.Task {
 	case redisconn.Probe:
@@ -130,7 +128,7 @@ func (n *node) returned(c *connection) {
 	n.nodes.names -= len(c.Batch)
 	if c.Err != nil {
 		n.breakLink(now, c.Err)
-	} else if len(c.Batch) > 0 {
+	} else {
 		n.nodes.gates.measure(now - c.Batch[0].Sent)
 	}
 	for i := range c.Batch {

@@ -3,9 +3,12 @@ package dispatcher
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/wheel"
 )
 
 // TestOutboxNeverEmpty: under a load that always leaves something waiting, what has left takes no place.
@@ -63,5 +66,84 @@ func TestRenewalsLeaveFirst(t *testing.T) {
 		if left[op] != maxBatch {
 			t.Errorf("%d of %d left: %v", left[op], maxBatch, op)
 		}
+	}
+}
+
+// slowMachine takes a second for an answer, and notes when each has come.
+type slowMachine struct {
+	gate.Machine
+	at []gate.Time
+}
+
+func (s *slowMachine) Answer(now gate.Time, _ *gate.Command, _ *gate.Effects) {
+	s.at = append(s.at, now)
+	time.Sleep(time.Second)
+}
+
+// A batch that comes back tells how long a round trip takes. Its answers are not all handled by the time at which it came.
+func TestABatchComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		n := &node{nodes: &l.nodes, addr: "a:1", server: redisconn.NewServer(t.Context(), &redisconn.Config{}, "a:1", nil), carrying: 1}
+		m := &slowMachine{}
+		e := &gate.Entry{Machine: m, Free: true}
+		time.Sleep(time.Second)
+		c := &connection{Connection: &redisconn.Connection{}, node: n}
+		for range 2 * clockStride {
+			c.Batch = append(c.Batch, gate.Command{Entry: e, Result: gate.Answered, Sent: 300 * time.Millisecond})
+		}
+		l.nodes.names = len(c.Batch)
+		n.returned(c)
+		if l.cfg.Gate.RTT != 700*time.Millisecond || l.nodes.names != 0 || n.busy() || len(n.idle) != 1 || len(c.Batch) != 0 {
+			t.Errorf("round trip %v, %d names on their way, busy: %t, %d idle, %d answers left", l.cfg.Gate.RTT, l.nodes.names, n.busy(), len(n.idle), len(c.Batch))
+		}
+		if want := (1 + clockStride) * time.Second; m.at[0] != time.Second || m.at[clockStride] != want {
+			t.Errorf("answer %d is handled at %v, want %v; all: %v", clockStride, m.at[clockStride], want, m.at)
+		}
+	})
+}
+
+// Commands leave by a connection of their class, and no other connection leaves without any.
+func TestCommandsLeaveByAConnectionOfTheirClass(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	n := &node{nodes: &l.nodes, link: link{probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}}
+	for _, class := range []redisconn.Class{redisconn.ReplicatedCommands, redisconn.OtherCommands, redisconn.ReplicatedCommands} {
+		n.idle = append(n.idle, &connection{&redisconn.Connection{Class: class}, n})
+	}
+	n.out.put(&gate.Command{Op: gate.Release})
+	n.flush(0)
+	if left := l.nodes.leaving; len(left) != 1 || left[0].Class != redisconn.OtherCommands || len(left[0].Batch) != 1 || len(n.idle) != 2 {
+		t.Errorf("%d connections leave, %d stay", len(left), len(n.idle))
+	}
+}
+
+// unsent notes what becomes of commands, and asks for one more after the first.
+type unsent struct {
+	gate.Machine
+	heard []gate.Command
+}
+
+func (u *unsent) Answer(_ gate.Time, c *gate.Command, fx *gate.Effects) {
+	if u.heard = append(u.heard, *c); len(u.heard) == 1 {
+		fx.Commands[gate.Release] = append(fx.Commands[gate.Release], gate.Command{Op: gate.Release, ID: 9, Entry: c.Entry})
+	}
+}
+
+// While a node is down each command for it is answered, once, and so is what its machine asks for then.
+func TestCommandsForANodeThatIsDownAreNotSent(t *testing.T) {
+	l := loopOf(func(wheel.Tick) {})
+	n := &node{nodes: &l.nodes, link: link{state: linkDown, cause: "refused", probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}}
+	m := &unsent{}
+	for id := range uint64(3) {
+		n.out.put(&gate.Command{Op: gate.Acquire, ID: id, Entry: &gate.Entry{Machine: m, Free: true}})
+	}
+	n.flush(time.Minute)
+	for i, want := range []uint64{0, 1, 2, 9} {
+		if len(m.heard) != 4 || m.heard[i].ID != want || m.heard[i].Result != gate.NotSent || m.heard[i].ServerMessage != "refused" || m.heard[i].Sent != time.Minute {
+			t.Fatalf("heard %+v", m.heard)
+		}
+	}
+	if !n.out.empty() || len(l.nodes.leaving) != 0 {
+		t.Error("commands are left, or leave")
 	}
 }

@@ -21,6 +21,9 @@ func TestRefusedChannelIsForgotten(t *testing.T) {
 		l.routes.byChannel[channel] = route{entries: []*gate.Entry{e}, node: n}
 	}
 	(&refused{n, "a", "NOPERM this user has no permissions to access one of the channels"}).deliver(l, 0)
+	if !e.Stepped {
+		t.Error("the machine that wanted the channel is not told that it is refused")
+	}
 	(&subscribed{n, []string{"b"}}).deliver(l, 0)
 	if l.routes.byChannel["a"].entries != nil || l.routes.byChannel["b"].entries == nil {
 		t.Errorf("still heard are %v, want b alone", l.routes.byChannel)
@@ -136,3 +139,21 @@ type noCodes struct{}
 
 func (noCodes) Code(uint64) int64   { return 2 }
 func (noCodes) Number(int64) uint64 { return 0 }
+
+// A channel is listened to as long as any name wants it.
+func TestAChannelIsGivenUpByTheLastName(t *testing.T) {
+	l := newLoop(Config{Gate: &gate.Config{Stats: &gate.Stats{}}})
+	l.nodes.all = []*node{{}}
+	a, b := gate.NewEntry("a", gate.MutexKind, l.cfg.Gate), gate.NewEntry("{a}", gate.MutexKind, l.cfg.Gate)
+	want := func(e *gate.Entry, on bool) int {
+		l.gates.fx.Subscriptions = append(l.gates.fx.Subscriptions, gate.SubscriptionChange{Entry: e, Channel: "channel", On: on})
+		l.routes.applySubscriptions()
+		if left := len(l.gates.fx.Subscriptions); left != 0 {
+			t.Errorf("%d are carried out again", left)
+		}
+		return len(l.routes.byChannel["channel"].entries)
+	}
+	if want(a, true) != 1 || want(b, true) != 2 || want(a, false) != 1 || want(b, false) != 0 || len(l.routes.byChannel) != 0 {
+		t.Errorf("routes: %v", l.routes.byChannel)
+	}
+}

@@ -65,7 +65,7 @@ func (c *cluster) surveyed(now gate.Time, from *connection) {
 		c.survey.Failed(now)
 		return
 	}
-	c.survey.Answered(now)
+	c.survey.Answered()
 	c.outage.Ended(logger, "wheellock: it is known again who serves what", from.node.where()...)
 	c.apply(now, m)
 	c.moveNames(now)

@@ -27,15 +27,15 @@ const (
 	nearAlarms = 5 * time.Millisecond
 )
 
-// yield yields, unless that does not pay or an alarm is near, and reports whether it did.
-func (t *turnYield) yield(now, alarm gate.Time) bool {
+// yield yields, unless that does not pay or an alarm is near, and returns the time then.
+func (t *turnYield) yield(now, alarm gate.Time, clock func() gate.Time) gate.Time {
 	t.began = 0
 	if now < t.notBefore || alarm-now < nearAlarms {
-		return false
+		return now
 	}
 	t.began = now
 	runtime.Gosched()
-	return true
+	return clock()
 }
 
 // learn compares what the yield cost with the number of events that it brought.

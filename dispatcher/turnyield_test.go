@@ -11,7 +11,9 @@ import (
 // is short of processors, nor while a deadline is near.
 func TestYieldHasAPrice(t *testing.T) {
 	c := &turnYield{}
-	shown := c.yield
+	shown := func(now, alarm gate.Time) bool {
+		return c.yield(now, alarm, func() gate.Time { return now + 1 }) == now+1
+	}
 	now := time.Second
 	if !shown(now, gate.Never) {
 		t.Fatal("the first was not shown")

@@ -47,14 +47,10 @@ func (e *Engine) reachNode(ctx context.Context, o rueidis.ClientOption, addr str
 	if err != nil {
 		return err
 	}
-	keys, several := e.cluster.Map.Apart(addr, e.probeKey())
-	loaded, err := e.load(ctx, client, keys[0])
+	loaded, err := e.load(ctx, client, e.cluster.Map.Key(addr, e.probeKey()))
 	if err != nil {
 		client.Close()
 		return err
-	}
-	if several && !e.opts.DeclaredKeysOnly {
-		loaded.RefusesWide = redisconn.ProbeWide(ctx, client, keys)
 	}
 	e.cluster.Reached = append(e.cluster.Reached, dispatcher.Reached{Addr: addr, Client: client, Loaded: loaded})
 	return nil

@@ -111,7 +111,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.dialing, e.endDials = context.WithCancel(context.Background())
 	opts.Logger, e.log = relayTo(opts.Logger)
-	if e.log.handler != slog.DiscardHandler {
+	if !e.log.discards() {
 		e.losses = rationed{logger: opts.Logger, most: lossLines, more: "wheellock: more locks were lost"}
 		e.overdue = rationed{logger: opts.Logger, most: 1, more: "wheellock: more renewals are overdue"}
 	}

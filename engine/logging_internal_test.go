@@ -3,34 +3,13 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
-	"testing/slogtest"
 	"testing/synctest"
 	"time"
 )
-
-func TestTheRelayIsAHandler(t *testing.T) {
-	var out bytes.Buffer
-	logger, r := relayTo(slog.New(slog.NewJSONHandler(&out, nil)))
-	results := func() (all []map[string]any) {
-		r.flush()
-		for line := range strings.Lines(out.String()) {
-			var m map[string]any
-			if err := json.Unmarshal([]byte(line), &m); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, m)
-		}
-		return all
-	}
-	if err := slogtest.TestHandler(logger.Handler(), results); err != nil {
-		t.Error(err)
-	}
-}
 
 // stuckHandler blocks in all that it does until it is let go.
 type stuckHandler struct {

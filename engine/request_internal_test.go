@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -55,4 +56,20 @@ func TestAChangeIsSettledBeforeItsContextIsForgotten(t *testing.T) {
 	defer c.e.contexts.mu.Unlock()
 	go c.Settle(gate.Outcome{})
 	redistest.Await(t, "the answer", c.promise.Settled)
+}
+
+// An answer may take as long as AnswerTimeout says, and as long as replicas and the disk may take besides.
+func TestTheTimeForAnAnswer(t *testing.T) {
+	for want, o := range map[time.Duration]Options{
+		0:                       {AnswerTimeout: -1, Replicas: 1, Fsync: time.Second},
+		time.Second:             {AnswerTimeout: time.Second},
+		1100 * time.Millisecond: {AnswerTimeout: time.Second, Fsync: 100 * time.Millisecond},
+		1600 * time.Millisecond: {AnswerTimeout: time.Second, Replicas: AllReplicas, Fsync: 100 * time.Millisecond},
+	} {
+		o.Lease = 5 * time.Second
+		o.Redis.ConnWriteTimeout = time.Second
+		if got := o.patience(); got != want {
+			t.Errorf("%v: %v, want %v", o, got, want)
+		}
+	}
 }

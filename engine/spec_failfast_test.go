@@ -73,6 +73,9 @@ func TestSpecFailFast(t *testing.T) {
 		q.unlock(w.granted())
 	}))
 	t.Run("Up", spec(engine.Options{}, func(b *bubble) {
+		if !b.Up() {
+			b.Error("not up when it opens")
+		}
 		b.goDown()
 		b.redis.SetDown(false)
 		time.Sleep(time.Second)

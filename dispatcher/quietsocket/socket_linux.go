@@ -6,9 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -33,14 +31,9 @@ type socket struct {
 	net.Conn
 	in, out  transfer
 	ahead    transfer
-	few      atomic.Bool // as little was written last as few names take
 	shown    time.Time   // the last call of which the runtime was told; the reader's
 	monitors *time.Timer // does nothing
 }
-
-var spinning atomic.Bool
-var mostYields, _ = strconv.Atoi(os.Getenv("WL_YIELDS"))
-var fewBytes, _ = strconv.Atoi(os.Getenv("WL_BYTES"))
 
 // monitorTime is how long the monitor may sleep, at most, beside a socket that is read.
 const monitorTime = 20 * time.Millisecond
@@ -74,11 +67,6 @@ func (s *socket) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
-	s.in.yields = 0
-	if s.few.Swap(false) && !spinning.Swap(true) {
-		s.in.yields = mostYields
-		defer spinning.Store(false)
-	}
 	n, err := s.in.move(b)
 	switch {
 	case err != nil:
@@ -104,7 +92,6 @@ func (s *socket) showDue() bool {
 func (s *socket) Write(b []byte) (written int, err error) {
 	s.out.turn.Lock()
 	defer s.out.turn.Unlock()
-	s.few.Store(len(b) <= fewBytes)
 	for written < len(b) {
 		n, err := s.out.move(b[written:])
 		if err != nil {
@@ -136,7 +123,6 @@ func (s *socket) failed(what string, err error) error {
 
 // transfer moves bytes one way.
 type transfer struct {
-	yields  int
 	turn    sync.Mutex
 	wait    func(ready func(fd uintptr) bool) error // calls ready again when the poller finds the socket ready
 	ready   func(fd uintptr) bool
@@ -162,11 +148,6 @@ func (t *transfer) open(wait func(func(uintptr) bool) error, trap, flags uintptr
 			case syscall.EINTR:
 				continue
 			case syscall.EAGAIN:
-				if t.yields > 0 {
-					t.yields--
-					syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
-					continue
-				}
 				return false
 			}
 			t.n, t.errno = int(n), errno

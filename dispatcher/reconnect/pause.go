@@ -20,3 +20,15 @@ func Pause(tries int) time.Duration {
 	full := min(10*time.Millisecond<<min(tries, 10), time.Second)
 	return full/2 + time.Duration(rand.Int64N(int64(full/2)))
 }
+
+// Tries is how many tries count as made in vain when a connection breaks that has lasted for so long; 0: there was none, perhaps for
+// want of a server.
+func Tries(before int, lasted time.Duration) int {
+	switch {
+	case lasted >= Steady:
+		return 0
+	case lasted > 0:
+		return min(before, Flaps)
+	}
+	return before
+}

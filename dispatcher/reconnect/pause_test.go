@@ -15,3 +15,16 @@ func TestPause(t *testing.T) {
 		}
 	}
 }
+
+// A connection that has lasted is made again at once, one that flaps soon, and one that was never made ever more rarely.
+func TestTries(t *testing.T) {
+	for _, c := range []struct {
+		before int
+		lasted time.Duration
+		want   int
+	}{{9, Steady, 0}, {9, Steady - 1, Flaps}, {2, 1, 2}, {9, 0, 9}} {
+		if got := Tries(c.before, c.lasted); got != c.want {
+			t.Errorf("Tries(%d, %v) = %d, want %d", c.before, c.lasted, got, c.want)
+		}
+	}
+}

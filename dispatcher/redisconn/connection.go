@@ -20,10 +20,9 @@ import (
 type Connection struct {
 	// Class is which operations it carries. It does not change.
 	Class Class
-	// Task is what it goes for, and Batch what it carries then. AskTime has it ask for the server's time besides.
-	Task    Task
-	Batch   []gate.Command
-	AskTime bool
+	// Task is what it goes for, and Batch what it carries then.
+	Task  Task
+	Batch []gate.Command
 	// Err is why the connection broke; nil: it did not.
 	Err error
 	// Map is what a survey has found out; nil: no answer.
@@ -34,9 +33,6 @@ type Connection struct {
 	returned func()
 	work     chan struct{}
 	stopped  chan struct{}
-
-	serverMillis int64     // the server's time, 0 when not asked
-	serverAt     gate.Time // when it was that time
 
 	writer       *wire.Writer
 	calls, spare []wire.Call // to be sent in this round; of the round before
@@ -85,14 +81,6 @@ func (c *Connection) Wait() { <-c.stopped }
 // MarkStale makes an idle connection dial again before its next use, because another one to its server broke.
 func (c *Connection) MarkStale() { c.dedicated.stale = true }
 
-// TakeTime has the server learn what its clock showed, if this connection asked.
-func (c *Connection) TakeTime() {
-	if c.serverMillis != 0 {
-		c.server.Learn(c.serverMillis, c.serverAt)
-		c.serverMillis = 0
-	}
-}
-
 func (c *Connection) run() {
 	defer close(c.stopped)
 	defer c.dedicated.disconnect()
@@ -106,7 +94,6 @@ func (c *Connection) run() {
 		case Survey:
 			c.survey()
 		}
-		c.AskTime = false
 		if c.Err != nil {
 			c.dedicated.disconnect()
 		}
@@ -130,7 +117,7 @@ func (c *Connection) send() {
 		sent := c.cfg.Clock.Now()
 		stall.At("connection: clock read, nothing sent", c.cfg.UUID)
 		c.pipe = c.pipe[:0]
-		if c.AskTime {
+		if c.server.timeIsStale(sent) {
 			c.pipe = append(c.pipe, c.server.Client.B().Time().Build())
 		}
 		extra := len(c.pipe)
@@ -153,10 +140,9 @@ func (c *Connection) send() {
 
 // readTime reads the answer to the question for the time, if it was asked.
 func (c *Connection) readTime(results []rueidis.RedisResult) {
-	if c.AskTime {
-		c.AskTime = false
-		if millis, err := serverMillis(results[0]); err == nil {
-			c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()
+	for _, result := range results {
+		if millis, err := serverMillis(result); err == nil {
+			c.server.Learn(millis, c.cfg.Clock.Now())
 		}
 	}
 }
@@ -195,7 +181,7 @@ func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, en
 func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknown bool) {
 	calls := c.calls
 	c.calls = c.spare[:0]
-	clean, well := true, false
+	well := false
 	for i, call := range calls {
 		if call.Asking {
 			results = results[1:] // of ASKING; were it refused, so would be the call
@@ -208,7 +194,6 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 		}
 		err = c.silent(err, sent)
 		v := rediserr.Judge(err)
-		clean = clean && !v.Link
 		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
 			v.Result = gate.Redirected
 		}
@@ -219,6 +204,7 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 		case v.Link:
 			c.Err = err
 			c.fail(call, v)
+			c.pipe = nil // the client may still be reading the slice it was given
 		case call.Wide && v.Result != gate.Unknown: // it is about the first key, or the node takes no such calls
 			c.calls = call.Split(c.calls, v.Doubts())
 		case (v.Result == gate.Denied || v.Split) && call.To-call.From > 1: // invariant: batch-error-charges-nobody
@@ -232,9 +218,6 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 	}
 	c.spare = calls
 	c.dedicated.proved(well)
-	if !clean { // the client may still be reading the slice it was given
-		c.pipe = nil
-	}
 	return unknown
 }
 
@@ -279,8 +262,7 @@ func (c *Connection) probe() {
 	loaded, err := Load(ctx, c.dedicated.open(began, c.server), c.cfg.Clock)
 	c.Err = c.silent(err, began)
 	if err == nil {
-		c.server.refusesWide.Store("") // it may be another server
-		c.serverMillis, c.serverAt = loaded.serverMillis, loaded.at
+		c.server.LearnFrom(loaded)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +74,6 @@ func (r *rig) ready() *rig {
 	if err := r.connection.Err; err != nil {
 		r.t.Fatal(err)
 	}
-	r.connection.TakeTime()
 	return r
 }
 
@@ -125,15 +125,23 @@ func TestConnection(t *testing.T) {
 			t.Errorf("the name without rights: result %v, %q", batch[1].Result, batch[1].ServerMessage)
 		}
 	})
-	t.Run("learns the server's time when it is asked to", func(t *testing.T) {
+	t.Run("learns the server's time with a batch, but once in ten seconds", func(t *testing.T) {
 		r := newRig(t, nil).ready()
-		r.connection.AskTime = true
-		r.run(Carry, acquires(1, 1)...)
-		if ahead := time.Until(time.UnixMilli(r.connection.serverMillis)); ahead.Abs() > 10*time.Second || r.connection.AskTime {
-			t.Errorf("the server is %v ahead", ahead)
+		server := r.connection.server
+		knows := func() bool {
+			ahead := server.clock.NotAfter(server.cfg.Clock.Now()) - gate.LateWindow.Milliseconds() - time.Now().UnixMilli()
+			return ahead > -10_000 && ahead < 10_000
 		}
-		if r.connection.TakeTime(); r.connection.serverMillis != 0 {
-			t.Error("the time is taken twice")
+		if !knows() {
+			t.Error("a probe does not tell the server's time")
+		}
+		for asks, since := range map[bool]gate.Time{true: relearn, false: relearn - time.Minute} {
+			server.Learn(0, server.cfg.Clock.Now())
+			server.asked.Store(server.cfg.Clock.Now() - since)
+			r.run(Carry, acquires(1, 1)...)
+			if knows() != asks {
+				t.Errorf("%v after it was asked for its time it is asked: %t", since, !asks)
+			}
 		}
 	})
 	t.Run("says that commands were lost, or not sent, when the server is gone", func(t *testing.T) {
@@ -146,6 +154,9 @@ func TestConnection(t *testing.T) {
 			}
 			if first[0].Result != gate.Unknown || r.connection.Err == nil {
 				t.Fatalf("result %v, error %v", first[0].Result, r.connection.Err)
+			}
+			if r.connection.pipe != nil { // the client may still be reading it
+				t.Fatal("a pipeline that broke is used again")
 			}
 			first = r.run(Carry, acquires(2, 1)...)
 		}
@@ -164,10 +175,55 @@ func TestConnection(t *testing.T) {
 		if r.connection.dedicated.own != own {
 			t.Error("it dials for each batch")
 		}
+		if r.connection.dedicated.usedAt == 0 {
+			t.Error("it does not know when it was used last")
+		}
 		r.connection.MarkStale()
 		r.run(Carry, acquires(1, 1)...)
 		if r.connection.dedicated.own == own {
 			t.Error("the connection is the same")
+		}
+	})
+	t.Run("logs in anew when it was refused", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		r.server.MustDo("ACL", "SETUSER", "admin", "on", ">secret", "+@all", "~*", "&*")
+		r.server.MustDo("ACL", "SETUSER", "default", "resetpass", ">other")
+		r.connection.MarkStale()
+		if batch := r.run(Carry, acquires(1, 1)...); batch[0].Result != gate.Denied {
+			t.Errorf("result %v, %q; want Denied", batch[0].Result, batch[0].ServerMessage)
+		}
+		r.server.MustDo("AUTH", "admin", "secret")
+		r.server.MustDo("ACL", "SETUSER", "default", "nopass")
+		r.wantGranted(r.run(Carry, acquires(1, 1)...), true)
+	})
+	t.Run("sends the names of a wide call one by one when it is refused", func(t *testing.T) {
+		r := newRig(t, func(cfg *Config) { cfg.Cluster = true })
+		r.server.MustDo("ACL", "SETUSER", "default", "resetkeys", "~n1", "~n2")
+		r.ready()
+		batch := acquires(3, 1)
+		for i := range batch {
+			batch[i].Entry.Slot = uint16(i)
+		}
+		batch = r.run(Carry, batch...)
+		r.wantGranted(batch[1:], true)
+		if batch[0].Result != gate.Denied {
+			t.Errorf("the name without rights: result %v", batch[0].Result)
+		}
+	})
+	t.Run("names no line when its user may not use that", func(t *testing.T) {
+		r := newRig(t, nil)
+		r.server.MustDo("ACL", "SETUSER", "default", "resetkeys", "~n0", "~n1")
+		r.ready()
+		batch := acquires(2, 1)
+		for i := range batch {
+			batch[i].Op, batch[i].Args = gate.AcquireInLine, gate.PlaceArgs{Code: 1 << 61}.Args()
+		}
+		r.wantGranted(r.run(Carry, batch...), true)
+	})
+	t.Run("says that a server is no node of a cluster", func(t *testing.T) {
+		r := newRig(t, nil).ready()
+		if r.run(Survey); r.connection.Err == nil || r.connection.Map != nil {
+			t.Errorf("it found %v, %v", r.connection.Map, r.connection.Err)
 		}
 	})
 	t.Run("is cut by the end of its server", func(t *testing.T) {
@@ -280,10 +336,10 @@ func TestAllReplicas(t *testing.T) {
 }
 
 func TestRights(t *testing.T) {
-	r := newRig(t, nil).ready()
+	r, publish := newRig(t, nil).ready(), "PUBLISH"
 	find := func() *Missing {
 		t.Helper()
-		rights := Rights{Client: r.connection.server.Client, UUID: "u", Publish: "PUBLISH"}
+		rights := Rights{Client: r.connection.server.Client, UUID: "u", Publish: publish}
 		missing, err := rights.Find(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -298,7 +354,51 @@ func TestRights(t *testing.T) {
 		t.Errorf("without two of them: %+v", m)
 	}
 	r.server.MustDo("ACL", "SETUSER", "default", "-eval")
-	if m := find(); len(m.Refused) != 2 || !slices.Contains(m.Untried, "pexpire") {
+	if m := find(); len(m.Refused) != 2 || !slices.Contains(m.Untried, "pexpire") || !strings.Contains(m.Err().Error(), "cannot be tried without EVAL, +") {
 		t.Errorf("without EVAL: %+v, want EVAL and SUBSCRIBE refused, and what scripts run untried", m)
+	}
+	publish = "BOTH"
+	if m := find(); !slices.Contains(m.Refused, "subscribe") || slices.Contains(m.Refused, "ssubscribe") {
+		t.Errorf("without SUBSCRIBE: %+v", m)
+	}
+	r.server.MustDo("ACL", "SETUSER", "default", "-ssubscribe")
+	if m := find(); !slices.Contains(m.Refused, "ssubscribe") {
+		t.Errorf("without SSUBSCRIBE: %+v", m)
+	}
+}
+
+// A server has sharded channels also if this user may not ask; of one that is gone nothing is known.
+func TestSharded(t *testing.T) {
+	r := newRig(t, nil)
+	has := func(sharded, known bool) {
+		t.Helper()
+		if s, k := Sharded(t.Context(), r.connection.server.Client); s != sharded || k != known {
+			t.Errorf("sharded %t, known %t; want %t, %t", s, k, sharded, known)
+		}
+	}
+	has(true, true)
+	r.server.MustDo("ACL", "SETUSER", "default", "-pubsub")
+	has(true, true)
+	r.server.Kill()
+	has(false, false)
+}
+
+// Calls with names of several hash slots go to nodes of a cluster that have refused none since their link is new.
+func TestWideCalls(t *testing.T) {
+	r := newRig(t, nil)
+	s := r.connection.server
+	for _, c := range []struct {
+		cluster, declared bool
+		refuses           string
+		want              bool
+	}{{want: false}, {cluster: true, want: true}, {cluster: true, declared: true}, {cluster: true, refuses: "no"}, {declared: true, refuses: "no"}} {
+		s.cfg.Cluster, s.cfg.Declared = c.cluster, c.declared
+		s.refusesWide.Store(c.refuses)
+		if s.wide() != c.want {
+			t.Errorf("%+v: %t", c, !c.want)
+		}
+	}
+	if r.ready(); s.RefusesWide() != "" {
+		t.Errorf("after a probe it is believed to refuse: %s", s.RefusesWide())
 	}
 }

@@ -38,9 +38,8 @@ type Server struct {
 	// back neither the loop nor another connection looks.
 	Client      rueidis.Client
 	clock       wire.ServerClock
-	refusesWide atomic.String // what it said to a wide call that it refused as such; empty: it takes them. Any goroutine
-
-	asked gate.Time // when the server's clock was last asked for; owned by the loop
+	refusesWide atomic.String   // what it said to a wide call that it refused as such; empty: it takes them. Any goroutine
+	asked       atomic.Duration // when the server's clock was last asked for. Any goroutine
 }
 
 // NewServer returns a server. The end of ctx cuts its connections.
@@ -60,17 +59,14 @@ func (s *Server) Learn(millis int64, at gate.Time) { s.clock.Learn(millis, at) }
 // LearnFrom notes what Load learned.
 func (s *Server) LearnFrom(l *Loaded) {
 	s.clock.Learn(l.serverMillis, l.at)
-	s.refusesWide.Store(l.RefusesWide)
+	s.refusesWide.Store("") // it may be another server than before
 }
 
 // relearn is how often the server is asked for its time: clocks drift by at most 0.05 %, 5 ms in this time.
 const relearn = 10 * time.Second
 
-// TimeIsStale reports whether the next batch should ask for the server's time. Only the loop calls it.
-func (s *Server) TimeIsStale(now gate.Time) bool {
-	if now-s.asked < relearn {
-		return false
-	}
-	s.asked = now
-	return true
+// timeIsStale reports whether a batch is to ask for the server's time now.
+func (s *Server) timeIsStale(now gate.Time) bool {
+	asked := s.asked.Load()
+	return now-asked >= relearn && s.asked.CompareAndSwap(asked, now)
 }

@@ -132,23 +132,17 @@ func (s *Subscriber) run(ctx context.Context) {
 				continue
 			}
 		}
-		began := time.Now()
 		if err := s.listen(ctx); err != nil && ctx.Err() == nil {
-			what, silent := "wheellock: the connection for unlock messages broke", time.Duration(0) // it is not known since when
+			what := "wheellock: the connection for unlock messages broke"
 			if s.lasted == 0 {
-				what, silent = "wheellock: unlock messages cannot be heard", time.Since(began)
+				what = "wheellock: unlock messages cannot be heard"
 			}
-			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), silent)
+			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), 0)
 			s.outage.Failed(s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
 			if s.cfg.Cluster {
 				s.cfg.Owner.Broke()
 			}
-			switch { // a connection that has heard nothing yet may have found no server
-			case s.lasted >= reconnect.Steady:
-				tries = 0
-			case s.lasted > 0:
-				tries = min(tries, reconnect.Flaps)
-			}
+			tries = reconnect.Tries(tries, s.lasted)
 			pause(ctx, reconnect.Pause(tries))
 			tries++
 		}

@@ -1,6 +1,8 @@
 package subscriber
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -47,7 +49,7 @@ func open(t *testing.T, option rueidis.ClientOption, cfg Config) (*Subscriber, *
 		t.Fatal(err)
 	}
 	o := &owner{told: make(chan string, 100)}
-	cfg.Client, cfg.Owner, cfg.Logger = client, o, slog.New(slog.DiscardHandler)
+	cfg.Client, cfg.Owner, cfg.Logger = client, o, cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.Where = func(besides ...any) []any { return besides }
 	s := New(cfg)
 	t.Cleanup(func() {
@@ -164,5 +166,28 @@ func TestSubscriber(t *testing.T) {
 		server, s, _ := listening(t, "a")
 		server.Kill()
 		s.Close()
+		select {
+		case <-s.stopped:
+		default:
+			t.Error("its goroutine goes on")
+		}
+	})
+	t.Run("logs that messages cannot be heard, and when they are", func(t *testing.T) {
+		server := redistest.Start(t)
+		var log bytes.Buffer
+		s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}}, Config{Plain: true, Cluster: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		server.Kill()
+		s.Want("a", true)
+		o.want(t, "broke")
+		server.Restart()
+		for told := range o.told {
+			if told == "subscribed a" {
+				break
+			}
+		}
+		s.Close()
+		if text := log.String(); !strings.Contains(text, "unlock messages cannot be heard") || !strings.Contains(text, "refused") || !strings.Contains(text, "heard again") {
+			t.Errorf("the log says %s", text)
+		}
 	})
 }

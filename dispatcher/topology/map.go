@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -21,9 +20,6 @@ type Range struct {
 	First, Last uint16
 	Addr        string
 }
-
-// slots is how many hash slots are in the range.
-func (r *Range) slots() int { return int(r.Last-r.First) + 1 }
 
 // Masters returns the address of each master that serves any hash slot once, in the order of their slots.
 func (m *Map) Masters() []string {
@@ -40,32 +36,24 @@ func (m *Map) Masters() []string {
 func (m *Map) Unserved() int {
 	left := scripts.HashSlots
 	for _, r := range m.Ranges {
-		left -= r.slots()
+		left -= int(r.Last-r.First) + 1
 	}
 	return left
 }
 
-// apartTries bounds the search for names in given hash slots: of one in a single hash slot the try in 16,384 is the right one.
-const apartTries = 64 * scripts.HashSlots
+// keyTries bounds the search for a name in given hash slots: of one in a single hash slot the try in 16,384 is the right one.
+const keyTries = 64 * scripts.HashSlots
 
-// Apart makes two names of keys in different hash slots that the master at addr serves. False: it serves but one, of which the first name is.
-func (m *Map) Apart(addr, prefix string) (names [2]string, found bool) {
-	count := 0
-	for _, r := range m.Ranges {
-		if r.Addr == addr {
-			count += r.slots()
-		}
-	}
-	made := names[:0]
-	for i := 0; i < apartTries && len(made) < min(count, len(names)); i++ {
+// Key makes the name of a key in a hash slot that the master at addr serves; empty: it serves none.
+func (m *Map) Key(addr, prefix string) string {
+	for i := range keyTries {
 		name := prefix + strconv.Itoa(i)
 		slot := scripts.HashSlot(name)
-		serves := func(r Range) bool { return r.Addr == addr && r.First <= slot && slot <= r.Last }
-		if slices.ContainsFunc(m.Ranges, serves) && (len(made) == 0 || scripts.HashSlot(made[0]) != slot) {
-			made = append(made, name)
+		if slices.ContainsFunc(m.Ranges, func(r Range) bool { return r.Addr == addr && r.First <= slot && slot <= r.Last }) {
+			return name
 		}
 	}
-	return names, len(made) == len(names)
+	return ""
 }
 
 // Ask asks the node at addr for its map. A node that does not know its own host names none; the map then has the host
@@ -94,14 +82,9 @@ func readMap(said rueidis.RedisResult, addr string) (*Map, error) {
 	return m, nil
 }
 
-// AtNode reports whether a client is connected to a node of a cluster, by what the server says. HELLO needs no right; if it does not exist,
-// INFO says the same.
+// AtNode reports whether a client is connected to a node of a cluster, by what the server says. HELLO needs no right.
 func AtNode(ctx context.Context, client rueidis.Client) bool {
-	said, err := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
-	if err != nil {
-		info, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-		return strings.Contains(info, "redis_mode:cluster")
-	}
+	said, _ := client.Do(ctx, client.B().Arbitrary("HELLO").Build()).AsMap()
 	mode := said["mode"]
 	text, _ := mode.ToString()
 	return text == "cluster"

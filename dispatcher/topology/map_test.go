@@ -121,27 +121,19 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// A master to which the first hash slots have just moved has names, too: the rights of an engine are tried at one.
-func TestNamesApartOfAMasterWithFewSlots(t *testing.T) {
+// A master to which the first hash slot has just moved has a name, too: the rights of an engine are tried at one.
+func TestKeyOfAMasterWithOneSlot(t *testing.T) {
 	const prefix = "wheellock:probe:0b5c6a3e-6a67-8f5a-9d3b-1f0e5c2a7b10"
 	for slot := uint16(0); slot < scripts.HashSlots; slot += 1171 {
-		for _, last := range []uint16{slot, slot + 1} {
-			m := &Map{Ranges: []Range{{0, slot - 1, "most:1"}, {slot, last, "few:1"}, {last + 1, scripts.HashSlots - 1, "most:1"}}}
-			if slot == 0 {
-				m.Ranges = m.Ranges[1:]
-			}
-			names, apart := m.Apart("few:1", prefix)
-			if apart != (last > slot) {
-				t.Errorf("hash slots %d to %d: apart: %v", slot, last, apart)
-			}
-			for _, name := range names[:1+int(last-slot)] {
-				if at := scripts.HashSlot(name); name == "" || at < slot || at > last {
-					t.Errorf("hash slots %d to %d: the name %q is in %d", slot, last, name, at)
-				}
-			}
-			if apart && scripts.HashSlot(names[0]) == scripts.HashSlot(names[1]) {
-				t.Errorf("hash slots %d to %d: %q and %q are in one", slot, last, names[0], names[1])
-			}
+		m := &Map{Ranges: []Range{{slot, slot, "one:1"}, {slot + 1, scripts.HashSlots - 1, "most:1"}}}
+		if name := m.Key("one:1", prefix); name == "" || scripts.HashSlot(name) != slot {
+			t.Errorf("the name for hash slot %d is %q", slot, name)
 		}
+		if name := m.Key("most:1", prefix); name == "" || scripts.HashSlot(name) <= slot {
+			t.Errorf("the name for a hash slot above %d is %q", slot, name)
+		}
+	}
+	if name := (&Map{}).Key("none:1", prefix); name != "" {
+		t.Errorf("the name for no hash slot is %q", name)
 	}
 }

@@ -9,10 +9,9 @@ import (
 // Survey is the schedule by which nodes of a cluster are asked for their maps: when a hash slot was found at another
 // node, when a link broke, and while anything fails. One question is under way at a time. The loop owns it.
 type Survey struct {
-	dueAt    gate.Time // Never: nothing is known to be wrong
-	sent     gate.Time // the last question
-	answered gate.Time // the last question that was answered
-	away     bool
+	dueAt gate.Time // Never: nothing is known to be wrong
+	sent  gate.Time // the last question
+	away  bool
 }
 
 const (
@@ -55,7 +54,4 @@ func (s *Survey) Failed(now gate.Time) {
 }
 
 // Answered notes that the question was answered.
-func (s *Survey) Answered(now gate.Time) { s.away, s.answered = false, now }
-
-// LastAnswer is when a question was last answered.
-func (s *Survey) LastAnswer() gate.Time { return s.answered }
+func (s *Survey) Answered() { s.away = false }

@@ -39,11 +39,14 @@ func TestClusterTakesEveryKind(t *testing.T) {
 	})
 }
 
-// Many hash slots in every batch: each call carries names of one.
+// The links of Open serve at once. Many hash slots in every batch: each call carries names of one.
 func TestClusterServesCallersOnAllNodes(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	e := testkit.Join(t, c)
+	if !e.Up() {
+		t.Error("the engine is not up when it opens")
+	}
 	const callers = 1024
 	var wg sync.WaitGroup
 	for i := range callers {

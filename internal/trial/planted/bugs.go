@@ -66,7 +66,7 @@ var bugs = []Bug{
 		{"engine/hold.go", "if !h.over(h.e.clock.Checked()) {\n", "if !h.over(h.e.clock.Now()) {\n"},
 	}},
 	{"a server's clock that is taken for the middle of a round trip", []edit{
-		{"dispatcher/redisconn/connection.go", "c.serverMillis, c.serverAt = millis, c.cfg.Clock.Now()", "c.serverMillis, c.serverAt = millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2"},
+		{"dispatcher/redisconn/connection.go", "c.server.Learn(millis, c.cfg.Clock.Now())", "c.server.Learn(millis, (c.Batch[0].Sent+c.cfg.Clock.Now())/2)"},
 		{"dispatcher/redisconn/load.go", "	results := client.DoMulti(ctx, commands...)\n	loaded.at = clock.Now()\n", "	began := clock.Now()\n	results := client.DoMulti(ctx, commands...)\n	loaded.at = (began + clock.Now()) / 2\n"},
 	}},
 	{"permits that are given back twice", []edit{

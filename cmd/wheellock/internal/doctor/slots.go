@@ -1,10 +1,9 @@
 package doctor
 
 import (
-	"context"
 	"strings"
 
-	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 )
 
 // slots judges whether what looks like a single server is a cluster, and whether a node of a cluster takes names of many hash slots in one
@@ -31,13 +30,17 @@ func (n *node) wide(name string) []Finding {
 			"Locks of this node can be neither taken nor renewed, and holders lose them.",
 			"restart this node, or have a replica take over; find the script: each command in it must keep to the keys of one hash slot")
 	}
-	ctx, stop := context.WithTimeout(n.ctx, askTime)
-	defer stop()
-	if keys, several := n.served.Apart(n.addr, name); several {
-		if refuses := redisconn.ProbeWide(ctx, n.client, keys); refuses != "" {
-			return found(Note, "scripts may not touch keys that their call does not declare: "+refuses,
-				"Engines send this node a call for each hash slot, which costs it two to three times as much for each lock. Other nodes are not concerned.")
-		}
+	declared, other := n.served.Key(n.addr, name), n.served.Key(n.addr, name+":")
+	if declared == "" { // it serves nothing
+		return nil
+	}
+	err = n.do("EVAL", "return redis.call('EXISTS', ARGV[1])", "1", declared, other).Error()
+	if err == nil {
+		return nil
+	}
+	if refuses := rediserr.Judge(err).Doubts(); refuses != "" {
+		return found(Note, "scripts may not touch keys that their call does not declare: "+refuses,
+			"Engines send this node a call for each hash slot, which costs it two to three times as much for each lock. Other nodes are not concerned.")
 	}
 	return nil
 }
