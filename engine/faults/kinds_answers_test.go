@@ -165,6 +165,7 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 		}, testkit.Lease(time.Hour), func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis
 	})
 	if int(ran.Load()) == seeds*(len(kindsOfAll)-1) { // not if -run asked for some kinds only
-		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
+		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+			scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
 	}
 }
