@@ -60,7 +60,7 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 	var mu sync.Mutex        // guards cancelled
 	cancelled := make(map[string]*[moments]int)
 	t.Run("kinds", func(t *testing.T) {
-		onEveryKind(t, testkit.Times(t, 200, 4), everything, func(s *stage) {
+		onEveryKind(t, testkit.Times(t, 200, 2), everything, func(s *stage) {
 			for _, l := range s.links {
 				l.Mend(func() time.Duration { return travel })
 			}

@@ -146,7 +146,7 @@ func (w *whoLost) require(t *testing.T, of ...scripts.Script) {
 func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	lost := &whoLost{times: make(map[string]int)}
-	seeds := testkit.Times(t, 200, 4)
+	seeds := testkit.Times(t, 200, 2)
 	var ran atomic.Int64
 	t.Run("kinds", func(t *testing.T) {
 		onEveryKind(t, seeds, isHeld, func(s *stage) {
