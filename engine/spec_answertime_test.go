@@ -57,6 +57,16 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		b.wantKeys()
 	}))
+	t.Run("what Redis refuses meanwhile is told as refused", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("stock:7"))
+		b.redis.Refuse("READONLY You can't write against a read only replica.", 0)
+		var err error
+		took(b, "Unlock", time.Second, func() error { err = h.Unlock(b.Context()); return err }, engine.ErrUncertain, engine.ErrRefused)
+		testkit.Mentions(b, err, "READONLY")
+		b.redis.Refuse("", 0)
+		time.Sleep(time.Minute)
+		b.wantKeys()
+	}))
 	t.Run("UnlockAsync waits for the answer", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.goDown()
