@@ -46,6 +46,7 @@ type subject struct {
 	taken  func() int      // how many there are
 	occupy func() (vacate func())
 	keeps  func(key string) bool // the keys that stay when nobody has anything
+	words  string                // what is known of it while others have it
 }
 
 // call is one call of the API.
@@ -117,7 +118,7 @@ func (w *world) locked(of func(*engine.Engine) []*engine.Mutex) func() int {
 // locker is a subject that is locked as a whole.
 func (w *world) locker(name string, whole int, ours engine.Locker, of func(*engine.Engine) []*engine.Mutex) *subject {
 	return &subject{
-		calls: w.lockerCalls(name, ours), whole: whole, taken: w.locked(of),
+		calls: w.lockerCalls(name, ours), whole: whole, taken: w.locked(of), words: "held by another owner, lease ends in",
 		occupy: func() func() {
 			var held []*engine.Hold
 			for _, e := range w.theirs {
@@ -210,7 +211,7 @@ var subjects = map[string]func(*world) *subject{
 					return holdOf(answer(ours.TryAcquireAsync(ctx, 2, o...)))
 				}},
 			},
-			whole: 2,
+			whole: 2, words: "too few permits are free, the next lease ends in",
 			taken: func() int {
 				n, err := theirs.Acquired(context.Background())
 				if err != nil {
@@ -232,6 +233,7 @@ var subjects = map[string]func(*world) *subject{
 		of := func(e *engine.Engine) engine.Locker { return e.Limit("slots", 2).Of(2) }
 		return &subject{
 			calls: w.lockerCalls("Limit", of(w.ours[0])), whole: 2, keeps: func(string) bool { return true },
+			words: "too few permits are free, the next lease ends in",
 			taken: func() int {
 				n, err := w.theirs[0].PermitSemaphore("slots").Acquired(context.Background())
 				if err != nil {
@@ -272,7 +274,7 @@ var subjects = map[string]func(*world) *subject{
 					return later(answer(ours.TryAcquireAsync(ctx, 2, o...)))
 				}},
 			},
-			whole: 2,
+			whole: 2, words: "too few permits are free",
 			taken: func() int {
 				n, err := theirs.Available(context.Background())
 				if err != nil {
@@ -300,6 +302,7 @@ var subjects = map[string]func(*world) *subject{
 					return nothing, err
 				}},
 			},
+			words: "it is not open",
 			taken: func() int {
 				n, err := theirs.Count(context.Background())
 				if err != nil {
@@ -337,6 +340,9 @@ func (u *unheard) Err() error {
 
 // slow is how long commands take where something is to happen while one is on its way.
 const slow = 100 * time.Millisecond
+
+// silence is longer than anybody waits for an answer.
+const silence = 10 * time.Second
 
 // slowDown makes every command take so long, at the last of several servers a little more: a QuorumLock does not wait for that one.
 func (w *world) slowDown(d time.Duration) {
@@ -424,6 +430,37 @@ var bounds = map[string]func(w *world, s *subject, c call){
 			return
 		}
 		w.refused(s, c, context.Background(), engine.ErrWaitTimeout, time.Second, engine.WithWait(time.Second))
+	},
+	"a wait that is over first, while Redis is out of reach": func(w *world, s *subject, c call) {
+		if c.try {
+			return
+		}
+		w.setDown(true)
+		began := time.Now()
+		_, err := c.make(context.Background(), engine.WithWait(time.Second))
+		if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrHeld) {
+			w.Errorf("the error is %v, want ErrWaitTimeout and ErrUnavailable", err)
+		}
+		w.took(began, time.Second)
+		w.setDown(false)
+		time.Sleep(15 * time.Second) // sleeps: in a bubble: what was asked for goes back
+		w.free(s)
+	},
+	"nothing, while Redis does not answer": func(w *world, s *subject, c call) {
+		if !c.try {
+			return
+		}
+		w.slowDown(silence)
+		began := time.Now()
+		if _, err := c.make(context.Background()); !errors.Is(err, engine.ErrUncertain) {
+			w.Errorf("the error is %v, want ErrUncertain", err)
+		}
+		if took := time.Since(began); took < time.Second || took > 1200*time.Millisecond {
+			w.Errorf("it took %v, want AnswerTimeout, and a tenth of it for what a call of several gives back", took)
+		}
+		w.slowDown(0)
+		time.Sleep(3 * silence) // sleeps: in a bubble: what was on its way arrives, and goes back
+		w.free(s)
 	},
 	"failing fast, while Redis is there": func(w *world, s *subject, c call) {
 		g, err := c.make(context.Background(), engine.WithFailFast())
@@ -551,6 +588,10 @@ func (w *world) refused(s *subject, c call, ctx context.Context, want error, aft
 	_, err := c.make(ctx, opts...)
 	if !errors.Is(err, want) || !errors.Is(err, engine.ErrHeld) {
 		w.Errorf("the error is %v, want %v and ErrHeld", err, want)
+	}
+	var held *engine.HeldError
+	if !errors.As(err, &held) || (held.TTL >= 0) != strings.Contains(s.words, "ends in") || !c.try && !strings.Contains(err.Error(), s.words) {
+		w.Errorf("the error is %v, want a HeldError that says %q", err, s.words)
 	}
 	w.took(began, after)
 	vacate()
@@ -827,12 +868,15 @@ func (w *world) latch() *engine.CountDownLatch {
 // context ends.
 func TestEveryOtherCallUnderEveryBound(t *testing.T) {
 	t.Parallel()
+	const unanswered = "nothing, while Redis does not answer"
+	waitsOn := []string{"Semaphore.ReleaseAsync", "Open"} // a future, and what has time-outs of its own
 	bounded := map[string]struct {
 		ctx  func() (context.Context, context.CancelFunc)
 		want error
 		took time.Duration
 	}{
 		"nothing":    {func() (context.Context, context.CancelFunc) { return context.Background(), func() {} }, nil, slow},
+		unanswered:   {func() (context.Context, context.CancelFunc) { return context.Background(), func() {} }, engine.ErrUncertain, time.Second},
 		"a deadline": {func() (context.Context, context.CancelFunc) { return context.WithTimeout(context.Background(), slow/2) }, context.DeadlineExceeded, slow / 2},
 		"a context that is cancelled": {func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -847,6 +891,9 @@ func TestEveryOtherCallUnderEveryBound(t *testing.T) {
 	}
 	judge := func(w *world, what string, do func(context.Context) error) {
 		w.slowDown(slow)
+		if what == unanswered {
+			w.slowDown(silence)
+		}
 		began := time.Now()
 		b := bounded[what]
 		ctx, cancel := b.ctx()
@@ -871,16 +918,22 @@ func TestEveryOtherCallUnderEveryBound(t *testing.T) {
 	}
 	for _, what := range slices.Sorted(maps.Keys(bounded)) {
 		for _, name := range slices.Sorted(maps.Keys(changes)) {
+			if what == unanswered && slices.Contains(waitsOn, name) {
+				continue
+			}
 			run(name+"/"+what, func(w *world) {
 				do, done := changes[name](w)
 				judge(w, what, do)
-				time.Sleep(time.Second)
+				time.Sleep(3 * silence)
 				if !done() {
 					w.Error("it was not done")
 				}
 			})
 		}
 		for _, name := range slices.Sorted(maps.Keys(questions)) {
+			if what == unanswered && slices.Contains(waitsOn, name) {
+				continue
+			}
 			run(name+"/"+what, func(w *world) {
 				do := questions[name](w)
 				before := w.ours[0].Stats().Batches

@@ -2,14 +2,10 @@ package engine_test
 
 import (
 	"context"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/internal/redistest"
-	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func token(t testing.TB, h *engine.Hold) int64 {
@@ -79,94 +75,36 @@ func TestFencedTokens(t *testing.T) {
 		}
 		b.unlock(h)
 	}))
-}
-
-// TestFencedTokensUnderContention has two engines contend; what is written under a token must never be older
-// than what was written before.
-func TestFencedTokensUnderContention(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	var mu sync.Mutex
-	highest, repeated := int64(0), 0
-	var wg sync.WaitGroup
-	for range 2 {
-		e := openAt(t, server.Addr(), patient)
-		for range 16 {
-			wg.Go(func() {
-				for range 100 {
-					err := engine.Do(context.Background(), e.FencedMutex("stock:7"), func(_ context.Context, h *engine.Hold) error {
-						n := token(t, h)
-						mu.Lock()
-						defer mu.Unlock()
-						if n <= highest {
-							repeated++
-						}
-						highest = n
-						return nil
-					})
-					// What a release gave has a lease of 10 s at most until it is renewed, which a busy machine may miss.
-					if err != nil && !testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain) {
-						t.Error(err)
-					}
-				}
-			})
-		}
-	}
-	wg.Wait()
-	if repeated > 0 {
-		t.Errorf("%d of 3200 grants had a token not above every earlier one", repeated)
-	}
-}
-
-// TestFencedTokensAfterLossOfData: INCR would start again at 1 when the server has lost its data.
-// invariant: tokens-grow
-func TestFencedTokensAfterLossOfData(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), testkit.Lease(time.Second))
-	last := int64(0)
-	for range 3 {
-		h, err := e.FencedMutex("stock:7").Lock(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := token(t, h); n <= last {
-			t.Fatalf("token %d after %d: it repeats after a restart without data", n, last)
-		} else {
-			last = n
-		}
-		server.Kill()
-		server.Restart()
-		<-h.Done()
-	}
-}
-
-// TestFencedTokensBesideRedisson has Redisson's INCR come in between.
-// invariant: tokens-grow
-func TestFencedTokensBesideRedisson(t *testing.T) {
-	server := redistest.Start(t)
-	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.FenceTTL = time.Minute })
-	last := int64(0)
-	for turn := range 10 {
-		if turn%2 == 0 {
-			n := server.MustDo("INCR", "redisson_lock_token:{stock:7}").Int
-			if n <= last {
-				t.Fatalf("Redisson's token %d after %d", n, last)
+	t.Run("grow also past a loss of all data, after which INCR would begin with 1", spec(engine.Options{}, func(b *bubble) {
+		last := int64(0)
+		for range 3 {
+			h := b.lock(b.FencedMutex("stock:7"))
+			if n := token(b.T, h); n <= last {
+				b.T.Fatalf("token %d after %d", n, last)
+			} else {
+				last = n
 			}
-			last = n
-			continue
+			for _, key := range b.redis.Keys() {
+				b.redis.Lose(key)
+			}
+			<-h.Done()
 		}
-		h, err := e.FencedMutex("stock:7").Lock(context.Background())
-		if err != nil {
-			t.Fatal(err)
+	}))
+	t.Run("grow beside the INCR of Redisson, and the counter lives for FenceTTL", spec(engine.Options{FenceTTL: time.Minute}, func(b *bubble) {
+		const counter = "redisson_lock_token:{stock:7}"
+		for range 5 {
+			theirs := b.redis.Do("INCR", counter).Int
+			h := b.lock(b.FencedMutex("stock:7"))
+			if n := token(b.T, h); n <= theirs {
+				b.T.Fatalf("token %d after Redisson's %d", n, theirs)
+			}
+			b.unlock(h)
+			if next := b.redis.Do("INCR", counter).Int; next <= token(b.T, h) {
+				b.T.Fatalf("Redisson's token %d after %d", next, token(b.T, h))
+			}
+			if ttl := b.redis.Do("PTTL", counter).Int; ttl <= 0 || ttl > 60_000 {
+				b.Errorf("the counter's TTL is %d ms, want FenceTTL, a minute", ttl)
+			}
 		}
-		if n := token(t, h); n <= last {
-			t.Fatalf("token %d after Redisson's %d", n, last)
-		}
-		testkit.MustUnlock(t, h)
-		last, _ = strconv.ParseInt(server.MustDo("GET", "redisson_lock_token:{stock:7}").Text, 10, 64)
-		if ttl := server.MustDo("PTTL", "redisson_lock_token:{stock:7}").Int; ttl <= 0 || ttl > 60_000 {
-			t.Errorf("the counter's TTL is %d ms, want FenceTTL, a minute", ttl)
-		}
-	}
+	}))
 }

@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,24 +141,6 @@ func TestLatchWait(t *testing.T) {
 		began := time.Now()
 		if _, err := f.Wait(b.Context()); err != nil || time.Since(began) > 10*time.Second {
 			b.Errorf("Wait: %v after %v, want nil soon after the break", err, time.Since(began))
-		}
-	}))
-	t.Run("gives up when its wait is over", spec(engine.Options{}, func(b *bubble) {
-		l := b.CountDownLatch("start")
-		b.setCount(l, 1)
-		b.wantIs("Wait", l.Wait(b.Context(), engine.WithWait(time.Second)), engine.ErrWaitTimeout, engine.ErrHeld)
-		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
-		defer cancel()
-		b.wantIs("Wait", l.Wait(ctx), context.DeadlineExceeded)
-	}))
-	t.Run("is ended by Close", spec(engine.Options{}, func(b *bubble) {
-		l := b.CountDownLatch("start")
-		b.setCount(l, 1)
-		f := l.WaitAsync(b.Context())
-		synctest.Wait()
-		b.Close()
-		if _, err := f.Wait(b.Context()); !errors.Is(err, engine.ErrClosed) {
-			b.Errorf("Wait: %v, want ErrClosed", err)
 		}
 	}))
 }

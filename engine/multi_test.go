@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strconv"
@@ -320,54 +319,6 @@ func TestMultiRefusesBadMembers(t *testing.T) {
 			b.wantIs(what, err, engine.ErrInvalid)
 		}
 	})(t)
-}
-
-// TestMultiLockNeverDeadlocks has callers of two engines take pairs of five names in random order.
-// invariant: multi-all-or-nothing
-func TestMultiLockNeverDeadlocks(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	names := []string{"a", "b", "c", "d", "e"}
-	var inside [5]*engine.Hold
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for seed := range 2 {
-		e := openAt(t, server.Addr(), patient)
-		for caller := range 8 {
-			random := rand.New(rand.NewPCG(uint64(seed), uint64(caller)))
-			wg.Go(func() {
-				for range 20 {
-					x := random.IntN(5)
-					y := (x + 1 + random.IntN(4)) % 5
-					err := engine.Do(context.Background(), testkit.Multi(t, e.Mutex(names[x]), e.Mutex(names[y])), func(_ context.Context, h *engine.Hold) error {
-						for _, i := range []int{x, y} {
-							mu.Lock()
-							if other := inside[i]; other != nil && other.Err() == nil {
-								t.Errorf("two holders of %q at once", names[i])
-							}
-							inside[i] = h
-							mu.Unlock()
-						}
-						time.Sleep(time.Duration(random.IntN(200)) * time.Microsecond) // sleeps: how long it is held
-						mu.Lock()
-						defer mu.Unlock()
-						for _, i := range []int{x, y} {
-							if inside[i] == h {
-								inside[i] = nil
-							}
-						}
-						return nil
-					}, engine.WithWait(time.Minute))
-					// What a release gave has a lease of 10 s at most until it is renewed, which a busy machine may miss.
-					if err != nil && !testkit.IsAny(err, engine.ErrLost, engine.ErrUncertain) {
-						t.Error(err)
-					}
-				}
-			})
-		}
-	}
-	wg.Wait()
-	redistest.Await(t, "no key is left", func() bool { return len(server.Keys()) == 0 })
 }
 
 // Through two engines one key is two members that wait for each other: the MultiLock would never be held.

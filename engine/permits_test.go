@@ -133,14 +133,6 @@ func TestPermits(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.wantPermits(p, 1, 0)
 	}))
-	t.Run("are freed by Close", spec(engine.Options{}, func(b *bubble) {
-		other := b.another(engine.Options{})
-		p := b.permitPool(other, 3)
-		h := b.acquire(p, 2)
-		b.wantNil("Close", other.Close())
-		b.wantEnded(h, engine.ErrLost, engine.ErrClosed)
-		b.wantPermits(b.PermitSemaphore("pool"), 3, 0)
-	}))
 	t.Run("are set to a number, with those that are held, and wake who waits, in any process", spec(engine.Options{}, func(b *bubble) {
 		p := b.PermitSemaphore("pool")
 		b.wantNil("SetPermits", p.SetPermits(b.Context(), 1))
@@ -275,11 +267,5 @@ func TestPermitWaiters(t *testing.T) {
 			b.Errorf("TryAcquire = %v, want ErrHeld for 10s", err)
 		}
 		testkit.Mentions(b, err, `wheellock: "pool": too few permits are free, the next lease ends in 10s`)
-	}))
-	t.Run("give up when their wait is over", spec(engine.Options{}, func(b *bubble) {
-		p := b.permitPool(b.Engine, 1)
-		b.acquire(p, 1)
-		_, err := p.Acquire(b.Context(), 1, engine.WithWait(time.Second))
-		b.wantIs("Acquire", err, engine.ErrWaitTimeout, engine.ErrHeld)
 	}))
 }

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redisnet"
@@ -60,17 +58,6 @@ func (f *fleet) blackHole(server int, d time.Duration) {
 	until := time.Now().Add(d)
 	f.links[server].Up.Lose(until)
 	f.links[server].Down.Lose(until)
-}
-
-// patient has calls wait for answers, however long a busy machine takes for one.
-var patient = engine.Options{AnswerTimeout: -1}
-
-func openAt(t testing.TB, addr string, opts engine.Options) *engine.Engine {
-	t.Helper()
-	opts.Redis = rueidis.ClientOption{InitAddress: []string{addr}}
-	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
-	t.Cleanup(func() { e.Close() })
-	return e
 }
 
 func (f *fleet) lock() *engine.QuorumLock {
@@ -277,7 +264,7 @@ func TestProcessesTakeTurnsWithAQuorumLock(t *testing.T) {
 
 func TestQuorumRefusesBadEngines(t *testing.T) {
 	server := redistest.Start(t)
-	a, b := openAt(t, server.Addr(), engine.Options{}), openAt(t, server.Addr(), engine.Options{})
+	a, b := testkit.Connect(t, server.Addr()), testkit.Connect(t, server.Addr())
 	for what, engines := range map[string][]*engine.Engine{
 		"no engine": nil, "a nil engine": {a, nil}, "the same engine twice": {a, a}, "two on one server": {a, b},
 	} {
@@ -320,70 +307,5 @@ func TestQuorumOfClosedEnginesIsClosed(t *testing.T) {
 		if !errors.Is(err, engine.ErrClosed) && !errors.Is(err, engine.ErrHeld) || errors.Is(err, engine.ErrUncertain) {
 			f.T.Errorf("TryLock: %v, want ErrClosed or ErrHeld", err)
 		}
-	})
-}
-
-// A hold has its part on every server that answers, however its call was bounded. The lease is so long that nothing is repaired.
-//
-// invariant: quorum-counts-living-parts
-func TestQuorumStandsOnAllServers(t *testing.T) {
-	t.Parallel()
-	onFleet(t, engine.Options{Lease: time.Hour}, func(f *fleet) {
-		q := f.lock()
-		for what, take := range map[string]func(context.Context) (*engine.Hold, error){
-			"Lock":          func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx) },
-			"Lock WithWait": func(ctx context.Context) (*engine.Hold, error) { return q.Lock(ctx, engine.WithWait(testkit.Patience)) },
-			"TryLock":       func(ctx context.Context) (*engine.Hold, error) { return q.TryLock(ctx) },
-			"LockAsync":     func(ctx context.Context) (*engine.Hold, error) { return q.LockAsync(ctx).Wait(ctx) },
-		} {
-			for late := range 5 { // so many servers answer when the call has returned
-				for i, l := range f.links {
-					delay := time.Millisecond
-					if i < late {
-						delay = 300 * time.Millisecond
-					}
-					l.Up.Delay(func() time.Duration { return delay })
-				}
-				ctx, cancel := context.WithCancel(f.T.Context())
-				h, err := take(ctx)
-				cancel()
-				if err != nil {
-					f.T.Fatalf("%s: %v", what, err)
-				}
-				time.Sleep(2 * time.Second)
-				f.wantWhole(h)
-				testkit.MustUnlock(f.T, h)
-				time.Sleep(2 * time.Second)
-				if n := f.holders(); n != 0 {
-					f.T.Errorf("%s: %d keys are left", what, n)
-				}
-			}
-		}
-	})
-}
-
-// A hold that was granted by a bare majority, and gets the other servers later, survives the loss of as many.
-//
-// invariant: quorum-counts-living-parts
-func TestQuorumRepairsItself(t *testing.T) {
-	t.Parallel()
-	onFleet(t, engine.Options{}, func(f *fleet) {
-		f.servers[0].Stop()
-		f.servers[1].Stop()
-		h := testkit.MustLock(f.T, f.lock())
-		f.servers[0].Start(nil)
-		f.servers[1].Start(nil)
-		time.Sleep(30 * time.Second)
-		f.wantWhole(h)
-		f.forget(4)
-		time.Sleep(30 * time.Second)
-		f.wantWhole(h)
-		f.servers[2].Stop()
-		f.servers[3].Stop()
-		time.Sleep(2 * time.Minute)
-		if held, all := h.Parts(); held != 3 || all != 5 || h.Err() != nil {
-			f.T.Errorf("%d of %d parts and %v, want 3 of 5", held, all, h.Err())
-		}
-		testkit.MustUnlock(f.T, h)
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
 func TestNothingThatIsPrintedShowsASecret(t *testing.T) {
@@ -50,23 +49,6 @@ func TestNothingThatIsPrintedShowsASecret(t *testing.T) {
 		}
 		if shown := out.String(); strings.Contains(shown, canary) || strings.Contains(shown, fmt.Sprintf("%x", canary)) {
 			t.Errorf("%T shows the password:\n%s", v, shown)
-		}
-	}
-}
-
-func TestWhatIsPrintedTellsNames(t *testing.T) {
-	e, _ := enginetest.New(t, engine.Options{})
-	m := e.Mutex("stock:7")
-	h, err := m.Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for got, want := range map[string]string{
-		fmt.Sprint(m): `lock "stock:7"`,
-		fmt.Sprint(h): `hold of "stock:7" by ` + h.TenureID(),
-	} {
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -202,17 +201,6 @@ func TestSemaphoreWaiters(t *testing.T) {
 			b.Errorf("woken after %v, want at once", took)
 		}
 	}))
-	t.Run("give up when their wait is over", spec(engine.Options{}, func(b *bubble) {
-		s := b.Semaphore("pool")
-		b.setPermits(s, 1)
-		began := time.Now()
-		err := s.Acquire(b.Context(), 2, engine.WithWait(time.Second))
-		b.wantIs("the error", err, engine.ErrWaitTimeout, engine.ErrHeld)
-		if took := time.Since(began); took < time.Second || took > 1100*time.Millisecond {
-			b.Errorf("gave up after %v, want 1s", took)
-		}
-		b.permits(s, 1)
-	}))
 	t.Run("that go away let those behind them in", spec(engine.Options{}, func(b *bubble) {
 		s := b.Semaphore("pool")
 		b.setPermits(s, 1)
@@ -222,13 +210,6 @@ func TestSemaphoreWaiters(t *testing.T) {
 		if !settled(small) {
 			b.Error("the one behind still waits")
 		}
-	}))
-	t.Run("are turned away by Close", spec(engine.Options{}, func(b *bubble) {
-		f := b.Semaphore("pool").AcquireAsync(b.Context(), 1)
-		synctest.Wait()
-		b.Close()
-		_, err := f.Wait(b.Context())
-		b.wantIs("the error", err, engine.ErrClosed)
 	}))
 }
 
@@ -326,21 +307,6 @@ func TestSemaphoreCallsThatCannotBeRight(t *testing.T) {
 		b.wantNil("TryAcquire", s.TryAcquire(b.Context(), 0))
 		b.wantNil("Release", s.Release(b.Context(), 0))
 		b.redis.SetDown(false)
-	}))
-	t.Run("a context that has ended", spec(engine.Options{}, func(b *bubble) {
-		s := b.Semaphore("pool")
-		b.setPermits(s, 1)
-		cause := errors.New("home time")
-		ctx, cancel := context.WithCancelCause(b.Context())
-		cancel(cause)
-		b.wantIs("Acquire", s.Acquire(ctx, 1), context.Canceled, cause)
-		b.wantIs("AddPermits", s.AddPermits(ctx, 1), context.Canceled, cause)
-		b.permits(s, 1)
-		err := s.Release(ctx, 1)
-		b.wantIs("Release", err, context.Canceled, engine.ErrUncertain)
-		testkit.Mentions(b, err, "the outcome is unknown: home time")
-		synctest.Wait()
-		b.permits(s, 2)
 	}))
 	t.Run("a key of another kind is ErrForeignKey, and stays", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("lock"))

@@ -103,6 +103,7 @@ func TestSpecCallbacks(t *testing.T) {
 			b.Errorf("%d callbacks ran without a worker", n)
 		}
 		close(unblock)
+		time.Sleep(100 * time.Millisecond) // past when the extra goroutines would come for those that still wait
 		synctest.Wait()
 		if n := ran.Load(); n != queued {
 			b.Errorf("%d callbacks ran, want %d", n, queued)

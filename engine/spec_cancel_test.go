@@ -43,15 +43,6 @@ func TestSpecCancel(t *testing.T) {
 		b.unlock(h)
 		nothingIsLeft(b)
 	}))
-	t.Run("LockAsync settles when its context ends, with its error and its cause", spec(engine.Options{}, func(b *bubble) {
-		h := b.lock(b.Mutex("stock:7"))
-		ctx, cancel := context.WithCancelCause(b.Context())
-		future := b.Mutex("stock:7").LockAsync(ctx)
-		cancel(errStop)
-		b.wantIs("LockAsync", testkit.ResultOf(future.Wait(b.Context())), context.Canceled, errStop)
-		b.unlock(h)
-		nothingIsLeft(b)
-	}))
 	t.Run("a context that has ended asks nothing", spec(engine.Options{}, func(b *bubble) {
 		ctx, cancel := context.WithCancelCause(b.Context())
 		cancel(errStop)
@@ -160,20 +151,6 @@ func TestSpecCancel(t *testing.T) {
 			if many := manyErrors(nil); !errors.As(err, &many) {
 				b.Errorf("%v, want the context's", err)
 			}
-		}
-		b.unlock(h)
-		nothingIsLeft(b)
-	}))
-	t.Run("100 requests of one context end together", spec(engine.Options{}, func(b *bubble) {
-		h := b.lock(b.Mutex("stock:7"))
-		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
-		defer cancel()
-		var all []*futures.Future[*engine.Hold]
-		for range 100 {
-			all = append(all, b.Mutex("stock:7").LockAsync(ctx))
-		}
-		for _, f := range all {
-			b.wantIs("LockAsync", testkit.ResultOf(f.Wait(b.Context())), context.DeadlineExceeded)
 		}
 		b.unlock(h)
 		nothingIsLeft(b)

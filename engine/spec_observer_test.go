@@ -238,6 +238,16 @@ func TestSpecObserver(t *testing.T) {
 			t.Error("none is not nil, or one is not itself")
 		}
 	})
+	t.Run("of its end leaves a holder told who waits", specObserved(engine.Options{}, func(b *bubble, r *record) {
+		h := b.lock(b.Mutex("upload"))
+		wanted := h.Wanted()
+		waiter := b.queue(b.Mutex("upload"))
+		if !isClosed(wanted) {
+			b.Error("somebody waits, and Wanted is open")
+		}
+		b.unlock(h)
+		b.unlock(waiter.wantGrantedNow())
+	}))
 	t.Run("may have none of the functions", spec(engine.Options{Observer: &engine.Observer{}}, func(b *bubble) {
 		b.unlock(b.lock(b.Mutex("a")))
 		b.wantIs("Lock", testkit.ResultOf(b.Mutex("").Lock(b.Context())), engine.ErrInvalid)

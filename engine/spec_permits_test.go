@@ -107,12 +107,12 @@ func TestSeveralPermitsHaveTheirTurn(t *testing.T) {
 			ctx, stop := context.WithCancel(b.Context())
 			b.wantNil("TrySetPermits", p.set(b.Engine, ctx, 4))
 			grants := b.rivals(p, ctx, 100*time.Millisecond)
-			time.Sleep(time.Minute)
+			time.Sleep(20 * time.Second)
 			alone := grants()
-			_, err := p.acquire(b.Engine, ctx, 5, engine.WithWait(time.Minute))
+			_, err := p.acquire(b.Engine, ctx, 5, engine.WithWait(20*time.Second))
 			b.wantIs("Acquire of five", err, engine.ErrWaitTimeout, engine.ErrHeld)
 			if beside := grants() - alone; beside < alone*3/4 {
-				b.Errorf("beside it the others have %d grants in a minute, alone %d", beside, alone)
+				b.Errorf("beside it the others have %d grants in 20s, alone %d", beside, alone)
 			}
 			stop()
 		}))

@@ -134,6 +134,20 @@ func TestSpecReaders(t *testing.T) {
 		b.unlock(h)
 		b.wantKeys()
 	}))
+	t.Run("with a fixed lease give the lock its length again when a renewal of Redisson's has cut it", spec(engine.Options{}, func(b *bubble) {
+		rw := b.RWMutex("stock:7")
+		h := b.lock(rw.Reader(), engine.WithLease(time.Hour))
+		b.redis.Do("PEXPIRE", "stock:7", "30000")
+		time.Sleep(11 * time.Second)
+		if ttl := b.inspect(rw.Reader()).TTL; ttl < 59*time.Minute {
+			b.Errorf("TTL %v after a renewal, want nearly an hour", ttl)
+		}
+		if left := time.Until(h.Deadline()); left > 30*time.Second {
+			b.Errorf("the deadline is %v away, further than others may lower the TTL", left)
+		}
+		b.unlock(h)
+		b.wantKeys()
+	}))
 	t.Run("that are lost end, whoever shared the hold", spec(engine.Options{}, func(b *bubble) {
 		rw := b.RWMutex("stock:7")
 		first, second := b.lock(rw.Reader()), b.lock(rw.Reader())

@@ -2,7 +2,6 @@ package clusters_test
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +29,13 @@ func TestClusterTakesEveryKind(t *testing.T) {
 			wg.Wait()
 		})
 	}
+	t.Run("in RESP2", func(t *testing.T) {
+		resp2 := func(o *engine.Options) { o.Redis.AlwaysRESP2 = true; testkit.OnlyMessages(o) }
+		a, b := testkit.Join(t, c, resp2), testkit.Join(t, c, resp2)
+		for _, name := range testkit.Spread("resp2", 3) {
+			testkit.EveryKind(t, a, b, name)
+		}
+	})
 	t.Run("under a hash tag", func(t *testing.T) {
 		a, b := testkit.Join(t, c), testkit.Join(t, c)
 		for _, l := range testkit.Lockers(a, "{order}:7") {
@@ -37,39 +43,6 @@ func TestClusterTakesEveryKind(t *testing.T) {
 		}
 		testkit.HandOver(t, testkit.Lockers(a, "{order}:7"), testkit.Lockers(b, "{order}:7"))
 	})
-}
-
-// The links of Open serve at once. Many hash slots in every batch: each call carries names of one.
-func TestClusterServesCallersOnAllNodes(t *testing.T) {
-	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	e := testkit.Join(t, c)
-	if !e.Up() {
-		t.Error("the engine is not up when it opens")
-	}
-	const callers = 1024
-	var wg sync.WaitGroup
-	for i := range callers {
-		wg.Go(func() {
-			for round := range 3 {
-				h, err := e.Mutex(fmt.Sprintf("call:%d", (i+round*7)%callers)).Lock(testkit.Soon(t))
-				if err == nil {
-					err = testkit.Patiently(h.Unlock)
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if keys := testkit.KeysIn(c); len(keys) != 0 {
-		t.Errorf("%d keys are left, such as %q", len(keys), keys[0])
-	}
-	if s := e.Stats(); !s.Up || s.Held != 0 || s.Waiting != 0 {
-		t.Errorf("afterwards %+v", s)
-	}
 }
 
 // A name whose keys cannot share a hash slot is refused before anything is sent, and by name.

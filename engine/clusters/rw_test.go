@@ -3,8 +3,6 @@ package clusters_test
 import (
 	"errors"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,27 +64,4 @@ func TestClusterReaderIsRenewedWhenItsKeysAreTogether(t *testing.T) {
 	deadline := held.Deadline()
 	redistest.Await(t, "a renewal after the move", func() bool { return held.Deadline().After(deadline) })
 	testkit.MustUnlock(t, held)
-}
-
-// While their slot moves, key by key, and moves again, a writer is alone, and every key can be carried.
-func TestClusterReadersAndWritersWhileTheirSlotMoves(t *testing.T) {
-	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	callers := &testkit.RwContest{T: t, Engines: []*engine.Engine{testkit.Join(t, c), testkit.Join(t, c), testkit.Join(t, c)}}
-	var moved atomic.Bool
-	var wg sync.WaitGroup
-	wg.Go(func() { callers.Run(16, moved.Load) })
-	defer wg.Wait()
-	defer moved.Store(true)
-	slot := slotOf(testkit.Contested)
-	for range testkit.Times(t, 100, 8) {
-		before := callers.Grants.Load()
-		move := c.BeginMove(slot, other(c, slot))
-		for move.Keys(1) > 0 {
-			time.Sleep(time.Millisecond) // sleeps: how long the keys of one lock are apart
-		}
-		move.Finish()
-		redistest.Await(t, "grants after the move", func() bool { return callers.Grants.Load() > before+50 })
-	}
-	t.Logf("%d grants", callers.Grants.Load())
 }

@@ -91,6 +91,13 @@ func TestClusterWaitsForReplicas(t *testing.T) {
 	for i := range 10 {
 		held = append(held, testkit.MustLock(t, e.Mutex(nameAt(t, c, "sure"+string(rune('a'+i)), c.Nodes[0]))))
 	}
+	tooMany, all := testkit.Join(t, c, testkit.Replicas(2)), testkit.Join(t, c, testkit.Replicas(engine.AllReplicas))
+	for _, name := range testkit.Spread("each", 3) {
+		testkit.MustUnlock(t, testkit.MustLock(t, all.Mutex(name)))
+		if _, err := tooMany.Mutex(name).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrNotReplicated) {
+			t.Errorf("%s, with one replica of two: %v, want ErrNotReplicated", name, err)
+		}
+	}
 	c.Nodes[0].Kill()
 	awaitMaster(t, c, replicaOf(c, 0))
 	stand := replicaOf(c, 0).Keys()

@@ -31,7 +31,7 @@ func TestClusterOpensByTheSeedThatKnowsMost(t *testing.T) {
 		"without hash slots": freshNode(t), "with some": freshNode(t, "0", "100"), "without an address": nameless, "no cluster": redistest.Start(t),
 	} {
 		for _, seeds := range [][]string{{good.Addr(), other.Addr()}, {other.Addr(), good.Addr()}} {
-			for range 5 {
+			for range 2 {
 				e := testkit.Connect(t, "", func(o *engine.Options) { o.Redis.InitAddress = seeds })
 				h := testkit.MustLock(t, e.Mutex("stock:7")) // hash slot 8118
 				if holder, err := e.Holder(testkit.Soon(t), h.TenureID()); err != nil || holder.Connections == 0 {

@@ -60,7 +60,7 @@ func TestFaultKindsCancelledCallsLeaveNothing(t *testing.T) {
 	var mu sync.Mutex        // guards cancelled
 	cancelled := make(map[string]*[moments]int)
 	t.Run("kinds", func(t *testing.T) {
-		onEveryKind(t, testkit.Times(t, 200, 4), everything, func(s *stage) {
+		onEveryKind(t, testkit.Times(t, 200, 2), everything, func(s *stage) {
 			for _, l := range s.links {
 				l.Mend(func() time.Duration { return travel })
 			}
@@ -216,11 +216,14 @@ func TestFaultKindsHoldersAreToldOfLoss(t *testing.T) {
 	}, testkit.Lease(lease))
 }
 
-// Close leaves what somebody else may use at once: holders' keys are freed, places in queues given up, waiters told.
+// Close, at any moment, leaves what somebody else may use at once: holders' keys are freed, places in queues given up, waiters told.
 // Only what has no holders stays: permits of a plain semaphore that were acquired, and a latch that is shut.
 func TestFaultKindsCloseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	onEveryKind(t, testkit.Times(t, 100, 2), everything, func(s *stage) {
+		for _, l := range s.links {
+			l.Mend(func() time.Duration { return time.Duration(s.below(int(time.Millisecond))) })
+		}
 		s.stock("held", "theirs")
 		others, mine := s.block(s.T, s.theirs, "theirs"), s.block(s.T, s.ours, "held")
 		var calls []under
@@ -228,9 +231,25 @@ func TestFaultKindsCloseLeavesNothing(t *testing.T) {
 			calls = append(calls, s.source(s.ours, "theirs").async(context.Background()))
 		}
 		s.pause(2 * time.Second)
+		var underWay []under
+		for i := 0; s.holders && i < 20; i++ { // what is free is asked for, granted or on its way
+			name := fmt.Sprintf("free:%d", i)
+			s.stock(name)
+			underWay = append(underWay, s.source(s.ours, name).async(context.Background()))
+			s.pause(time.Millisecond / 4)
+		}
 		for _, e := range s.ours {
 			if err := e.Close(); err != nil {
 				s.T.Errorf("close: %v", err)
+			}
+		}
+		for _, call := range underWay {
+			got, err := call.wait(testkit.Soon(s.T))
+			if err == nil {
+				err = got.hold.Err()
+			}
+			if !errors.Is(err, engine.ErrClosed) {
+				s.T.Errorf("a call on its way ended with %v, want ErrClosed", err)
 			}
 		}
 		for _, call := range calls {

@@ -2,10 +2,6 @@ package faults_test
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,72 +109,5 @@ func TestFaultReleaseAtMaxmemory(t *testing.T) {
 	server.MustDo("CONFIG", "SET", "maxmemory", "0")
 	if pool, start := server.MustDo("GET", "pool").Text, server.MustDo("GET", "start").Text; pool != "1" || start != "1" {
 		t.Errorf("pool = %s, start = %s, want 1, 1", pool, start)
-	}
-}
-
-// The other party speaks raw Redisson: the commands that its scripts run.
-func TestCountsBesideRedisson(t *testing.T) {
-	t.Parallel()
-	t.Run("a semaphore", func(t *testing.T) {
-		for name, channel := range map[string]string{"pool": "redisson_sc:{pool}", "po{o}l": "redisson_sc:po{o}l"} {
-			server := redistest.Start(t)
-			e := testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
-			s, monitor := e.Semaphore(name), server.Monitor()
-			waiter := s.AcquireAsync(testkit.Soon(t), 2)
-			redistest.Await(t, "it to stand in line", func() bool { return testkit.InLine(server, name) == 1 })
-			for _, message := range []string{"0", "-1", "none of ours"} { // must do no harm
-				server.MustDo("PUBLISH", channel, message)
-			}
-			server.MustDo("INCRBY", name, "3")
-			server.MustDo("PUBLISH", channel, "3")
-			_, err := waiter.Wait(testkit.Soon(t))
-			check(t, "Acquire", err)
-			if left := server.MustDo("GET", name).Text; left != "1" {
-				t.Errorf("permits left = %s, want 1", left)
-			}
-			check(t, "Release", s.Release(testkit.Soon(t), 2))
-			check(t, "AddPermits", s.AddPermits(testkit.Soon(t), 4))
-			server.MustDo("DEL", name)
-			s.TrySetPermits(testkit.Soon(t), 5)
-			wantPublished(t, monitor, channel, "0", "-1", "none of ours", "3", "3", "7", "5")
-		}
-	})
-	t.Run("a latch", func(t *testing.T) {
-		for _, name := range []string{"start", "{st}art"} {
-			channel := "redisson_countdownlatch__channel__{" + name + "}"
-			server := redistest.Start(t)
-			e := testkit.Connect(t, server.Addr(), testkit.OnlyMessages)
-			l, monitor := e.CountDownLatch(name), server.Monitor()
-			l.TrySetCount(testkit.Soon(t), 2)
-			waiter := l.WaitAsync(testkit.Soon(t))
-			redistest.Await(t, "it to listen", func() bool { return slices.Contains(server.Subscriptions().Channels, channel) })
-			check(t, "CountDown", l.CountDown(testkit.Soon(t)))
-			server.MustDo("DECR", name)
-			server.MustDo("DEL", name)
-			server.MustDo("PUBLISH", channel, "0")
-			_, err := waiter.Wait(testkit.Soon(t))
-			check(t, "Wait", err)
-			l.TrySetCount(testkit.Soon(t), 1)
-			check(t, "CountDown", l.CountDown(testkit.Soon(t)))
-			check(t, "CountDown", l.CountDown(testkit.Soon(t))) // of nothing: nobody is told
-			l.TrySetCount(testkit.Soon(t), 1)
-			l.Delete(testkit.Soon(t))
-			wantPublished(t, monitor, channel, "1", "0", "1", "0", "1", "1")
-		}
-	})
-}
-
-// wantPublished checks what was published on a channel, by anybody.
-func wantPublished(t *testing.T, m *redistest.Monitor, channel string, want ...string) {
-	t.Helper()
-	var got []string
-	for _, line := range m.Stop() {
-		if _, after, found := strings.Cut(line, fmt.Sprintf("\"PUBLISH\" %q ", channel)); found {
-			text, _ := strconv.Unquote(after)
-			got = append(got, text)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("published on %s: %q, want %q", channel, got, want)
 	}
 }

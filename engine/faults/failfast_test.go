@@ -1,36 +1,16 @@
 package faults_test
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
-
-// notes is what an engine logs. Any goroutine may write.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(b []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(b)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
-}
 
 // A call that fails fast, and waits for what another process has, fails when the server has gone, killed or frozen, and later calls fail at
 // once. A frozen server's silence is told in these words, and never in those of a caller's own deadline.
@@ -47,7 +27,7 @@ func TestFaultFailFastThroughAKilledAndAFrozenServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			server, logged := redistest.Start(t), new(notes)
+			server, logged := redistest.Start(t), new(lockedBuffer)
 			e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(logged, nil)) })
 			theirs := testkit.Connect(t, server.Addr())
 			held := testkit.MustLock(t, theirs.Mutex("stock:7"))

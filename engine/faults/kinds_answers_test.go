@@ -146,7 +146,7 @@ func (w *whoLost) require(t *testing.T, of ...scripts.Script) {
 func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 	t.Parallel()
 	lost := &whoLost{times: make(map[string]int)}
-	seeds := testkit.Times(t, 200, 4)
+	seeds := testkit.Times(t, 200, 2)
 	var ran atomic.Int64
 	t.Run("kinds", func(t *testing.T) {
 		onEveryKind(t, seeds, isHeld, func(s *stage) {
@@ -165,6 +165,7 @@ func TestFaultKindsSwallowedAnswersHaveOneEffect(t *testing.T) {
 		}, testkit.Lease(time.Hour), func(o *engine.Options) { o.HandoffTime = time.Millisecond }) // the more is asked of Redis
 	})
 	if int(ran.Load()) == seeds*(len(kindsOfAll)-1) { // not if -run asked for some kinds only
-		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
+		lost.require(t, scripts.Acquire, scripts.Release, scripts.Confirm, scripts.FairAsk, scripts.FairRelease, scripts.FairLeave,
+			scripts.Take, scripts.Give, scripts.PermitTake, scripts.PermitFree)
 	}
 }

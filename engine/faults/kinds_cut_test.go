@@ -39,7 +39,7 @@ func TestFaultKindsCutAtAnyByte(t *testing.T) {
 			t.Error("nothing was cut")
 		}
 	})
-	onEveryKind(t, testkit.Times(t, 200, 3), isHeld, func(s *stage) {
+	onEveryKind(t, testkit.Times(t, 200, 2), isHeld, func(s *stage) {
 		s.stock("stock:7")
 		stop := make(chan struct{})
 		var cutter sync.WaitGroup

@@ -44,9 +44,7 @@ func TestFaultKindsOnRealServers(t *testing.T) {
 		if k.permits {
 			servers[0].MustDo("SET", name+k.name, strconv.Itoa(several))
 		}
-		r := &rounds{TB: t, kind: &k, chance: &chance{r: rand.New(rand.NewPCG(1, 1))}, look: func(name string) ([]string, time.Duration) {
-			return testkit.Owners(servers[0], name), time.Duration(servers[0].MustDo("PTTL", name).Int+1) * time.Millisecond
-		}}
+		r := roundsOn(t, servers[0], &k)
 		for i := range 3 {
 			wg.Go(func() {
 				for isHeld(&k) && !t.Failed() && !over() {
@@ -100,4 +98,11 @@ func TestFaultKindsOnRealServers(t *testing.T) {
 			t.Errorf("%s ended with %v", h.Name(), err)
 		}
 	}
+}
+
+// roundsOn is callers of a kind on a real server.
+func roundsOn(t *testing.T, server *redistest.Server, k *kind) *rounds {
+	return &rounds{TB: t, kind: k, chance: &chance{r: rand.New(rand.NewPCG(1, 1))}, look: func(name string) ([]string, time.Duration) {
+		return testkit.Owners(server, name), time.Duration(server.MustDo("PTTL", name).Int+1) * time.Millisecond
+	}}
 }

@@ -12,7 +12,7 @@ import (
 // invariant: gift-counts-from-its-acquire
 func TestFaultKindsAStopOfTheServerLosesNoHold(t *testing.T) {
 	t.Parallel()
-	onEveryKind(t, 40, (*kind).hasHolders, func(s *stage) {
+	onEveryKind(t, testkit.Times(t, 200, 10), (*kind).hasHolders, func(s *stage) {
 		const name = "stopped"
 		s.stock(name)
 		get := func(call under) taken {

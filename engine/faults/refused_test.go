@@ -1,10 +1,11 @@
 package faults_test
 
 import (
-	"context"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
@@ -15,23 +16,24 @@ import (
 // invariant: reply-says-what-redis-holds, hold-within-tenure
 func TestFaultGrantNeverOutlivesItsKey(t *testing.T) {
 	t.Parallel()
-	for kind, script := range map[string]scripts.Script{
-		"Mutex": scripts.Acquire, "FencedMutex": scripts.AcquireFenced, "FairMutex": scripts.FairAsk, "Reader": scripts.AcquireRead, "Writer": scripts.AcquireWrite,
+	for name, script := range map[string]scripts.Script{
+		"mutex": scripts.Acquire, "fenced": scripts.AcquireFenced, "fair": scripts.FairAsk, "reader": scripts.AcquireRead, "writer": scripts.AcquireWrite,
 	} {
-		t.Run(kind, func(t *testing.T) {
+		k := kindsOfAll[slices.IndexFunc(kindsOfAll, func(k kind) bool { return k.name == name })]
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			proxy := redistest.NewProxy(t, server.Addr())
 			e := testkit.Connect(t, proxy.Addr(), testkit.Lease(3*time.Second))
 			proxy.SwallowReply(redistest.Swallow{Match: testkit.Digest(script), Times: -1})
 			type answer struct {
-				free func(context.Context) error
-				err  error
+				got taken
+				err error
 			}
 			asked := make(chan answer, 1)
 			go func() { // 1. Redis takes the lock; the answers are lost
-				free, err := kindsWith[kind](e, "stock:7", false)
-				asked <- answer{free, err}
+				got, err := k.source([]*engine.Engine{e}, "stock:7").get(testkit.Soon(t))
+				asked <- answer{got, err}
 			}()
 			redistest.Await(t, "the key", func() bool { return len(testkit.Owners(server, "stock:7")) > 0 })
 			server.MustDo("CONFIG", "SET", "min-replicas-to-write", "1") // 2. writes are refused: the replica went away
@@ -50,7 +52,7 @@ func TestFaultGrantNeverOutlivesItsKey(t *testing.T) {
 			if a.err != nil {
 				t.Fatalf("Lock, once writes are allowed: %v", a.err)
 			}
-			if err := a.free(testkit.Soon(t)); err != nil {
+			if err := a.got.back(testkit.Soon(t)); err != nil {
 				t.Errorf("Unlock: %v", err)
 			}
 			redistest.Await(t, "the lock to be free", func() bool { return server.MustDo("EXISTS", "stock:7").Int == 0 })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,64 +20,6 @@ import (
 	"github.com/wheellock/wheellock/scripts"
 )
 
-// kindsWith are the ways to have something of a name, each asking once and waiting; free gives it back.
-var kindsWith = map[string]func(e *engine.Engine, name string, try bool, opts ...engine.LockOption) (free func(context.Context) error, err error){
-	"Mutex":                    lockOf(func(e *engine.Engine, name string) engine.Locker { return e.Mutex(name) }),
-	"Mutex with a fixed lease": lockOf(func(e *engine.Engine, name string) engine.Locker { return e.Mutex(name) }, engine.WithLease(time.Minute)),
-	"FencedMutex":              lockOf(func(e *engine.Engine, name string) engine.Locker { return e.FencedMutex(name) }),
-	"SpinMutex":                lockOf(func(e *engine.Engine, name string) engine.Locker { return e.SpinMutex(name) }),
-	"SimpleMutex":              lockOf(func(e *engine.Engine, name string) engine.Locker { return e.SimpleMutex(name) }),
-	"FairMutex":                lockOf(func(e *engine.Engine, name string) engine.Locker { return e.FairMutex(name) }),
-	"Reader":                   lockOf(func(e *engine.Engine, name string) engine.Locker { return e.RWMutex(name).Reader() }),
-	"Writer":                   lockOf(func(e *engine.Engine, name string) engine.Locker { return e.RWMutex(name).Writer() }),
-	"PermitSemaphore": func(e *engine.Engine, name string, try bool, opts ...engine.LockOption) (func(context.Context) error, error) {
-		acquire := e.PermitSemaphore(name).Acquire
-		if try {
-			acquire = e.PermitSemaphore(name).TryAcquire
-		}
-		ctx, stop := patience()
-		defer stop()
-		h, err := acquire(ctx, 2, opts...)
-		if err != nil {
-			return nil, err
-		}
-		return h.Unlock, nil
-	},
-	"Semaphore": func(e *engine.Engine, name string, try bool, opts ...engine.LockOption) (func(context.Context) error, error) {
-		ctx, stop := patience()
-		defer stop()
-		var err error
-		if s := e.Semaphore(name); try {
-			err = s.TryAcquire(ctx, 2)
-		} else {
-			err = s.Acquire(ctx, 2, opts...)
-		}
-		return func(ctx context.Context) error { return e.Semaphore(name).Release(ctx, 2) }, err
-	},
-}
-
-func lockOf(of func(*engine.Engine, string) engine.Locker, lease ...engine.LockOption) func(*engine.Engine, string, bool, ...engine.LockOption) (func(context.Context) error, error) {
-	return func(e *engine.Engine, name string, try bool, opts ...engine.LockOption) (func(context.Context) error, error) {
-		l := of(e, name)
-		lock := l.Lock
-		if try {
-			lock = l.TryLock
-		}
-		ctx, stop := patience()
-		defer stop()
-		h, err := lock(ctx, append(opts, lease...)...)
-		if err != nil {
-			return nil, err
-		}
-		return h.Unlock, nil
-	}
-}
-
-// patience is a context with a deadline far away: without one, who asks once has no answer on a busy machine after a second.
-func patience() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 2*testkit.Patience)
-}
-
 // answered asks until the last answer is there: on a busy machine the link ends now and then.
 func answered(ask func() error) (err error) {
 	for range 10 {
@@ -85,24 +28,6 @@ func answered(ask func() error) (err error) {
 		}
 	}
 	return err
-}
-
-// permitsOf makes the permits that the semaphores of kindsWith take.
-func permitsOf(t *testing.T, e *engine.Engine, name string) {
-	t.Helper()
-	for _, set := range []func(context.Context, string) (bool, error){
-		func(ctx context.Context, name string) (bool, error) {
-			return e.PermitSemaphore(name).TrySetPermits(ctx, 2)
-		},
-		func(ctx context.Context, name string) (bool, error) { return e.Semaphore(name).TrySetPermits(ctx, 2) },
-	} {
-		if strings.HasPrefix(name, "Semaphore") != strings.HasPrefix(name, "PermitSemaphore") {
-			if _, err := set(testkit.Soon(t), name); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-	}
 }
 
 // With one replica fewer than Replicas asks for nothing is granted, whatever its kind, and nothing is left behind;
@@ -118,27 +43,36 @@ func TestFaultReplicasMissing(t *testing.T) {
 			}
 			e := testkit.Connect(t, master.Addr(), testkit.Replicas(connected+1), testkit.Lease(3*time.Second))
 			var asked, waiting sync.WaitGroup
-			for kind, take := range kindsWith {
-				permitsOf(t, e, kind)
+			var sources []source
+			for _, k := range append(kindsOfAll, lockKind("simple", (*engine.Engine).SimpleMutex)) {
+				if k.servers > 1 || !isHeld(&k) {
+					continue
+				}
+				if k.permits {
+					master.MustDo("SET", k.name, strconv.Itoa(several))
+				}
+				taken := k.source([]*engine.Engine{e}, k.name)
+				sources = append(sources, taken)
 				asked.Go(func() {
-					if err := answered(func() error { return testkit.ResultOf(take(e, kind, true)) }); !errors.Is(err, engine.ErrNotReplicated) || !errors.Is(err, engine.ErrUnavailable) {
-						t.Errorf("%s, asking once: %v, want ErrNotReplicated", kind, err)
+					once := func() error { return testkit.ResultOf(taken.try(testkit.Soon(t))) }
+					if err := answered(once); !errors.Is(err, engine.ErrNotReplicated) || !errors.Is(err, engine.ErrUnavailable) {
+						t.Errorf("%s, asking once: %v, want ErrNotReplicated", k.name, err)
 					}
-					err := answered(func() error { return testkit.ResultOf(take(e, kind, false, engine.WithWait(3*time.Second))) })
+					err := answered(func() error { return testkit.ResultOf(taken.get(testkit.Soon(t), engine.WithWait(3*time.Second))) })
 					if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrNotReplicated) || errors.Is(err, engine.ErrHeld) {
-						t.Errorf("%s, waiting: %v, want ErrWaitTimeout and ErrNotReplicated", kind, err)
+						t.Errorf("%s, waiting: %v, want ErrWaitTimeout and ErrNotReplicated", k.name, err)
 					}
 				})
 			}
 			asked.Wait()
-			for kind, take := range kindsWith {
+			for _, taken := range sources {
 				waiting.Go(func() {
-					free, err := take(e, kind, false, engine.WithWait(testkit.Patience))
+					got, err := taken.get(testkit.Soon(t))
 					if err == nil {
-						err = testkit.Patiently(free)
+						err = testkit.Patiently(got.back)
 					}
 					if err != nil {
-						t.Errorf("%s, with enough replicas in the end: %v", kind, err)
+						t.Errorf("%+v, with enough replicas in the end: %v", taken, err)
 					}
 				})
 			}
@@ -147,15 +81,8 @@ func TestFaultReplicasMissing(t *testing.T) {
 			}
 			redistest.StartReplica(t, master)
 			waiting.Wait()
-			for _, kind := range []string{"PermitSemaphore", "Semaphore"} {
-				if left := master.MustDo("GET", kind).Text; left != "2" {
-					t.Errorf("%s: %s permits are left of 2", kind, left)
-				}
-			}
 			redistest.Await(t, "nothing to be left", func() bool {
-				keys := slices.DeleteFunc(master.Keys(), func(key string) bool {
-					return strings.Contains(key, "Semaphore") || strings.HasPrefix(key, "redisson_lock_token:") // permits, receipts and tokens stay
-				})
+				keys := left(master.Keys(), func(key string) string { return master.Do("GET", key).Text })
 				return len(keys) == 0 && e.Stats().Waiting == 0
 			})
 		})
@@ -264,34 +191,6 @@ func TestFaultReplicasHaveWhatIsHeld(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// In a cluster each master has its own replicas, which are waited for where the name lies.
-func TestFaultReplicasInACluster(t *testing.T) {
-	t.Parallel()
-	c := redistest.StartCluster(t, 3, 1)
-	enough, tooMany := testkit.Join(t, c, testkit.Replicas(1)), testkit.Join(t, c, testkit.Replicas(2), testkit.Lease(3*time.Second))
-	all := testkit.Join(t, c, testkit.Replicas(engine.AllReplicas))
-	var callers sync.WaitGroup
-	for _, name := range testkit.Spread("order", 12) {
-		callers.Go(func() {
-			for _, e := range []*engine.Engine{enough, all} {
-				h, err := e.Mutex(name).Lock(context.Background())
-				if err == nil {
-					err = testkit.Patiently(h.Unlock)
-				}
-				if err != nil {
-					t.Errorf("%s, with a replica: %v", name, err)
-				}
-			}
-			err := answered(func() error { return testkit.ResultOf(tooMany.Mutex(name).TryLock(testkit.Soon(t))) })
-			if !errors.Is(err, engine.ErrNotReplicated) {
-				t.Errorf("%s, with one of two: %v, want ErrNotReplicated", name, err)
-			}
-		})
-	}
-	callers.Wait()
-	redistest.Await(t, "nothing to be left", func() bool { return len(testkit.KeysIn(c)) == 0 })
 }
 
 // An address may lead to another master from now on, while the connections to the old one, a replica now, go on.

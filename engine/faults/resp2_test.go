@@ -89,29 +89,3 @@ func TestWatchLossNeedsRESP3(t *testing.T) {
 	opts.WatchLoss, opts.Redis.AlwaysRESP2 = true, true
 	mustNotOpen(t, opts, engine.ErrInvalid, "WatchLoss", "AlwaysRESP2")
 }
-
-// A cluster's nodes and sentinels are spoken to in RESP2 as well, and heard.
-func TestRESP2WithClusterAndSentinel(t *testing.T) {
-	t.Parallel()
-	resp2 := func(o *engine.Options) { o.Redis.AlwaysRESP2 = true; testkit.OnlyMessages(o) }
-	t.Run("cluster", func(t *testing.T) {
-		t.Parallel()
-		c := redistest.StartCluster(t, 3, 0)
-		a, b := testkit.Join(t, c, resp2), testkit.Join(t, c, resp2)
-		for _, name := range testkit.Spread("resp2", 6) {
-			testkit.EveryKind(t, a, b, name)
-		}
-	})
-	t.Run("sentinel", func(t *testing.T) {
-		t.Parallel()
-		s := redistest.StartSentinel(t, 1)
-		a, b := bySentinel(t, s, resp2), bySentinel(t, s, resp2)
-		testkit.EveryKind(t, a, b, "name")
-		s.Failover()
-		redistest.Await(t, "the new master", func() bool {
-			h, err := a.Mutex("other").TryLock(testkit.Soon(t))
-			return err == nil && h.Unlock(testkit.Soon(t)) == nil
-		})
-		testkit.EveryKind(t, a, b, "another")
-	})
-}

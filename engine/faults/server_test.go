@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,38 +86,6 @@ func TestFaultServerOutOfMemory(t *testing.T) {
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another")))
 	}
 	testkit.CheckQuiet(t, server, e, 0)
-}
-
-// A server that refuses writes takes no locks; those that are held last as long as their leases. Who waits gets his lock when writes are
-// allowed again, and so does who gives one back: behind a master that became a replica, that cannot save, that has too few replicas.
-func TestFaultServerRefusesWrites(t *testing.T) {
-	t.Parallel()
-	for _, words := range []string{
-		"READONLY You can't write against a read only replica.",
-		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
-		"NOREPLICAS Not enough good replicas to write.",
-	} {
-		kind, _, _ := strings.Cut(words, " ")
-		virtual.Test(t, func(w *virtual.World) {
-			e, _ := w.Connect()
-			h, kept := testkit.MustLock(w.T, e.Mutex("held"), engine.WithLease(time.Hour)), testkit.MustLock(w.T, e.Mutex("kept"))
-			w.Server.Refuse(words, 0)
-			mustRefuse(w.T, e.Mutex("another"), kind)
-			waits, freed := e.Mutex("another").LockAsync(context.Background()), h.UnlockAsync()
-			deadline := kept.Deadline()
-			if err := testkit.MustEnd(w.T, kept); !errors.Is(err, engine.ErrLost) || time.Since(deadline) > dispatcher.Tick {
-				w.T.Errorf("the hold ended with %v, %v after its deadline", err, time.Since(deadline))
-			}
-			mustWait(w.T, "Lock", waits)
-			mustWait(w.T, "Unlock", freed)
-			w.Server.Refuse("", 0)
-			mustGet(w.T, waits)
-			if _, err := freed.Wait(testkit.Soon(w.T)); err != nil {
-				w.T.Errorf("unlock: %v", err)
-			}
-			w.Quiet(e, 0)
-		})
-	}
 }
 
 // A server that is still loading its data keeps callers waiting.
@@ -295,10 +262,20 @@ func TestFaultScriptsFlushed(t *testing.T) {
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime = time.Millisecond })
 	flushes := 0
 	stop := testkit.Every(t, 50*time.Millisecond, func() { server.Do("SCRIPT", "FLUSH"); flushes++ })
-	c := newContest(t, server, e, 4, true)
 	until := time.Now().Add(time.Duration(testkit.Times(t, 1000, 8)) * 50 * time.Millisecond)
-	c.run(16, func() bool { return time.Now().After(until) })
+	var wg sync.WaitGroup
+	for i := range 4 {
+		r := roundsOn(t, server, &kindsOfAll[0])
+		for range 4 {
+			wg.Go(func() {
+				for time.Now().Before(until) && !t.Failed() {
+					r.once([]*engine.Engine{e}, fmt.Sprintf("contest:%d", i))
+				}
+			})
+		}
+	}
+	wg.Wait()
 	stop()
-	t.Logf("%d grants under %d flushes", c.grants.Load(), flushes)
+	t.Logf("%d grants under %d flushes", e.Stats().Granted, flushes)
 	testkit.CheckQuiet(t, server, e, 0)
 }
