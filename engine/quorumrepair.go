@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/wheel/stall"
@@ -14,6 +15,7 @@ import (
 // parts were due for a renewal. Only a server without a part has a timer.
 type repairs struct {
 	of    *several
+	opts  []LockOption // the note of the call, which late parts have, too
 	fixed bool
 
 	// Guarded by the mutex of the composite.
@@ -85,7 +87,7 @@ func (c *composite) repair(h *Hold, i int) {
 	r.servers[i].asked = time.Now()
 	lease, a := r.renewed(i), answer{place: i, end: r.end}
 	c.mu.Unlock()
-	opts := []LockOption{asLatePart(h.e.clock.Now() - c.since)}
+	opts := append(slices.Clip(r.opts), asLatePart(h.e.clock.Now()-c.since))
 	if r.fixed {
 		lease = time.Until(a.end)
 		opts = append(opts, WithLease(lease))

@@ -397,6 +397,17 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		q.unlock(h)
 		q.wantFree()
 	}))
+	t.Run("with the note of the call", specQuorum(engine.Options{}, func(q *majority) {
+		q.servers[2].SetDown(true)
+		h, err := q.lock.Lock(q.Context(), engine.WithNote("report"))
+		q.wantNil("Lock", err)
+		q.servers[2].SetDown(false)
+		time.Sleep(22 * time.Second)
+		q.wantOn(h, 0, 1, 2)
+		q.wantNote(q.engines[2].Mutex("stock:7"), "report")
+		q.unlock(h)
+		q.wantFree()
+	}))
 	t.Run("where a server has forgotten its part, once all others were asked to renew theirs", specQuorum(engine.Options{}, func(q *majority) {
 		h := q.take()
 		time.Sleep(4 * time.Second)

@@ -19,8 +19,9 @@ local function earlier(receipt, number)
 	return 0
 end
 
--- note writes the receipt, and answers the fault if that is refused.
+-- note writes the receipt, if there is to be one, and answers the fault if that is refused.
 local function note(receipt, number, answer)
+	if not receipt then return nil end
 	local reply = call('SET', receipt, number .. ':' .. string.format('%.0f', answer), 'PX', RECEIPT)
 	if reply.err then return fault(reply, receipt) end
 end

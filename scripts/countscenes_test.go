@@ -162,12 +162,24 @@ func pool(least scripts.Reply, held bool, numbers ...uint64) func(*outcome) {
 	}
 }
 
+// freed is pool of a call that frees holds: sent again it finds nothing.
+func freed(o *outcome) {
+	o.Helper()
+	if o.reply == 0 {
+		o.reply = 1
+	}
+	pool(1, false, 1, 2)(o)
+}
+
 var permitScenes = []scene{
+	{"take one permit", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, leased(1), 0, 0, nobody}, pool(1, true, 100)},
+	{"take one permit of a limit", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, leased(1) + "/4", 0, 0, nobody}, pool(1, true, 100)},
+	{"free one permit", scripts.PermitFree, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", nobody}, freed},
 	{"take permits", scripts.PermitTake, pooled(3, 1, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 0, 0, nobody}, pool(1, true, 100, 101)},
 	{"take permits in line", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 2, 0, nobody}, poolInLine(100, 101)},
 	{"take too many permits in line", scripts.PermitTake, queuedFor(0, pooled(1, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 2, 0, nobody}, poolInLine(100, 101)},
 	{"give up a place for permits", scripts.PermitTake, queuedFor(2, pooled(3, 1, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 0, leased(0), 2, 0, nobody}, pool(1, true)},
-	{"free permits with a line", scripts.PermitFree, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, pool(1, false, 1, 2)},
+	{"free permits with a line", scripts.PermitFree, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, freed},
 	{"set permits with a line", scripts.PermitSet, queuedFor(0, pooled(0, 2, 1)), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
 	{"take permits that are over", scripts.PermitTake, pooled(1, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2), 0, 0, nobody}, pool(1, true, 100, 101)},
 	{"take too many, some are over", scripts.PermitTake, pooled(0, 3, 3), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(9), 0, 0, nobody},
@@ -180,7 +192,7 @@ var permitScenes = []scene{
 	{"take permits again", scripts.PermitTake, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 1, 1, leased(2), 0, 0, nobody}, pool(1, true, 1, 2)},
 	{"take permits of a limit", scripts.PermitTake, pooled(2, 2, 2), permitKeys, []any{"PUBLISH", 0, engineBytes, someUUID, 100, 1, leased(2) + "/4", 0, 0, nobody}, pool(1, true, 100, 101)},
 	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
-	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, pool(1, false, 1, 2)},
+	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, freed},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
 		[]any{"PUBLISH", 0, engineBytes, 7, "", idOf(1) + idOf(2) + idOf(1), nobody}, pool(1, false, 1, 2)},
 	{"set permits that expire", scripts.PermitSet, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},

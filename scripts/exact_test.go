@@ -56,9 +56,10 @@ var exactly = map[string]exact{
 	"add permits that expire": {1, "1", 0},
 
 	"take permits in line": {1, "", 1}, "take too many permits in line": {sometime, "", sometime}, "give up a place for permits": {-1, "", -1},
-	"free permits with a line": {1, "2", 1}, "set permits with a line": {1, "9", 0},
+	"free permits with a line": {1, "2", 0}, "set permits with a line": {1, "9", 0},
 	"take permits": {1, "", 1}, "take permits of a limit": {1, "", 1}, "take permits that are over": {1, "1", 1}, "take too many, some are over": {sometime, "2", sometime},
-	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 1},
+	"take permits again": {1, "", 1}, "renew permits": {1, "", 1}, "free permits": {1, "2", 0},
+	"take one permit": {1, "", 1}, "take one permit of a limit": {1, "", 1}, "free one permit": {1, "4", 0},
 	"free permits by their ids, one of them twice": {1, "2", 1}, "count permits of which some are over": {0, "5", 0},
 }
 
@@ -141,7 +142,7 @@ var goesOn = []string{
 	"release the last reader", "release a reader beside another", "release a reader beside a dead one", "release a writer", "release a writer that reads",
 	"acquire simple again", "acquire simple in line again", "renew simple", "confirm simple", "adopt simple again", "release simple", "release simple to the line",
 	"release simple from line", "downgrade", "downgrade a writer that reads", "downgrade again", "release to the next of ours", "release to nobody", "leave",
-	"give", "give with a line", "give up a place", "give up a place for permits", "free permits with a line", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
+	"give", "give with a line", "give up a place", "give up a place for permits", "free permits with a line", "free one permit", "count down", "count down to 0", "count down by more than is left", "delete a latch", "delete a semaphore", "delete permits that expire", "delete permits without a number", "take too many, some are over",
 	"take permits again", "renew permits", "free permits", "free permits by their ids, one of them twice", "count permits of which some are over",
 	"take when another is called", "take too many in line with a place for others", // a place goes first, and behind that Redis allows writes
 }

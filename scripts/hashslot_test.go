@@ -28,6 +28,7 @@ func derived(name string) []string {
 	return []string{
 		scripts.LockChannel(name), scripts.TokenKey(name), scripts.RWChannel(name), scripts.FairQueue(name), scripts.FairDeadlines(name),
 		scripts.FairAlive(name), scripts.FairChannel(name, "uuid:7"), scripts.SemaphoreChannel(name), scripts.PermitsKey(name), scripts.ReceiptKey(name, "uuid"),
+		scripts.NoteKey(name, "uuid:7"),
 	}
 }
 

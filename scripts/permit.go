@@ -9,14 +9,18 @@ import (
 	"time"
 )
 
-//go:embed permits.lua
-var permits string
+var (
+	//go:embed permits.lua
+	permits string
+	//go:embed permit_one.lua
+	onePermit string
+)
 
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake   = made("permit_take", counting, line, called, permits)
+	PermitTake   = one(made("permit_take", counting, line, called, permits), onePermit)
 	PermitRenew  = made("permit_renew", counting, permits)
-	PermitFree   = made("permit_free", counting, line, called, permits)
+	PermitFree   = one(made("permit_free", counting, line, called, permits), onePermit)
 	PermitAdd    = made("permit_add", counting, line, called, change)
 	PermitSet    = made("permit_set", counting, line, called, change)
 	PermitDelete = made("permit_delete", counting, change)

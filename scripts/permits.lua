@@ -11,8 +11,6 @@ if VERB == 'permit_take' then
 	-- reply per name: so many callers from the front have their permits, >= 1; -(ms+2) too few, or another engine is called, and the first held
 	--                 permit ends in ms; -1 none of them ever ends; 0 there is no semaphore; plus STANDING times 1 to 16 if the place stands;
 	--                 LATE - now; a fault
-	local IDLE = 86400000 -- ms until a number that such a call has made is gone: it is made anew when it is needed
-	local now = clock()
 	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
@@ -34,8 +32,9 @@ if VERB == 'permit_take' then
 		return has
 	end
 
-	local lined, endOf = not none(KEYS, 4, 4), {} -- by the lease, as Redis is told
+	local endOf = {} -- by the lease, as Redis is told
 	return each(#KEYS / 4, function(i)
+		if done[i] then return 1 end
 		local key, held, receipt, line = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]
 		local id, again, callers, wants = ARGV[6 * i - 1], ARGV[6 * i] == '1', ARGV[6 * i + 1], ARGV[6 * i + 2]
 		local collects, channel = ARGV[6 * i + 3] == '1', ARGV[6 * i + 4]
@@ -46,9 +45,9 @@ if VERB == 'permit_take' then
 		end
 		local before = earlier(receipt, id)
 		if before and before < 1 then return before end
-		if before or again then -- asked again after a lost answer
+		if before or again or call('ZSCORE', held, ids(ARGV[3], id, 1)[1]) then -- asked again after a lost answer
 			local has = still(held, receipt, ARGV[3], tonumber(id), callers)
-			if has ~= 0 then return has end
+			if has ~= 0 then return has > 0 and again and note(receipt, id, has) or has end
 			if before then return -1 end -- taken, and over meanwhile
 		end
 		local free, there = number(key)
@@ -96,21 +95,16 @@ if VERB == 'permit_take' then
 			if turn then callOthers(turn, ARGV[1], channel, free) end
 			return again and note(receipt, id, left) or left
 		end
-		return once(receipt, id, served, function() return call('DECRBY', key, string.format('%.0f', n)) end, function()
+		return once(again and receipt, id, served, function() return call('DECRBY', key, string.format('%.0f', n)) end, function()
 			local reply = call('ZADD', held, unpack(added))
 			if type(reply) == 'table' then
 				call('DECRBY', key, -n) -- unchecked: it was allowed just now
-				return noted(receipt, id, fault(reply, held))
+				return noted(again and receipt, id, fault(reply, held))
 			end
+			if reply < n then call('INCRBY', key, string.format('%.0f', n - reply)) end -- unchecked: it was allowed just now. Some were held already
 			-- Last: in a hash slot on its way, a set that was emptied could not be filled again.
 			if ended and #ended > 0 then reclaim(key, held, ARGV[1], channel, now) end -- unchecked: the next call does it
-			local life = call('PTTL', key)
-			if not limit and type(life) == 'number' and life > 0 then -- the held permits end with the key
-				call('PEXPIRE', held, life) -- unchecked: without it they end by their leases
-			elseif limit and type(life) == 'number' and life > 0 and life < IDLE / 2 then -- they do not end with it
-				call('PEXPIRE', key, IDLE) -- unchecked: then the number is made anew
-				call('PEXPIRE', held, 4398046511104) -- unchecked: the next such call does it. 139 years
-			end
+			outlast(key, held, limit)
 			if turn then tookTurn(turn, ARGV[1], channel, number(key) or 0) end
 			return served
 		end)
@@ -124,15 +118,16 @@ if VERB == 'permit_free' then
 	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew; or ids, 16 bytes each; channel
 	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there; of ids 1 all are freed, 0 none, because one was not held;
 	-- LATE - now; a fault
-	local now = clock()
 	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
-	local lined, grows = not none(KEYS, 4, 4), false
+	local grows = false
 	return each(#KEYS / 4, function(i)
+		if done[i] then return 1 end
 		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[4 * i + 3]
 		local id, holds, given = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
-		local before = earlier(receipt, id)
+		receipt = holds == '' and receipt
+		local before = receipt and earlier(receipt, id)
 		if before then return before end
 		local free, bad = number(key)
 		if not free then return bad end
@@ -156,8 +151,8 @@ if VERB == 'permit_free' then
 			if #there > had then answer = answer + bit end
 			bit = bit * 2
 		end
-		grows = grows or mayGrow(receipt) or true
-		if #there == 0 or holds == '' and #there < #sets[1] then return note(receipt, id, 0) or 0 end
+		if receipt then grows = grows or mayGrow(receipt) or true end
+		if #there == 0 or receipt and #there < #sets[1] then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 			local sum = call('INCRBY', key, string.format('%.0f', gone))
 			if type(sum) == 'table' then

@@ -1,7 +1,7 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
 // A .lua file begins with its keys, arguments and replies, for each of its verbs; or it is shared text, put before those that use it
-// (compose.go): one.lua and prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
+// (compose.go): one.lua, permit_one.lua and prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
 // counting.lua and called.lua before those of semaphores, latches and permits. A script takes many names in one call. It answers one integer
 // if the result is the same for all names, else one integer per name (codes.go).
 //
@@ -75,10 +75,10 @@ var (
 // The scripts of the reentrant lock. Releasing by an owner id that Inspect found is the force-unlock: it
 // frees that owner and no later one, however often it is sent.
 var (
-	Acquire         = one(made("acquire", acquire))
+	Acquire         = one(made("acquire", acquire), oneName)
 	AcquireFenced   = made("acquire_fenced", tokens, acquire)
 	AcquireInLine   = made("acquire_in_line", tokens, line, acquire)
-	Release         = one(made("release", line, release))
+	Release         = one(made("release", line, release), oneName)
 	ReleaseFromLine = made("release_from_line", line, release)
 	Renew           = made("renew", renew)
 	Confirm         = made("confirm", line, renew)
@@ -92,9 +92,9 @@ var (
 
 // The scripts of the simple lock.
 var (
-	AcquireSimple         = one(made("acquire_simple", simpleLine, line, acquireSimple))
+	AcquireSimple         = one(made("acquire_simple", simpleLine, line, acquireSimple), oneName)
 	AcquireSimpleInLine   = made("acquire_simple_in_line", simpleLine, line, acquireSimple)
-	ReleaseSimple         = one(made("release_simple", simpleLine, line, releaseSimple))
+	ReleaseSimple         = one(made("release_simple", simpleLine, line, releaseSimple), oneName)
 	ReleaseSimpleFromLine = made("release_simple_from_line", simpleLine, line, releaseSimple)
 	RenewSimple           = made("renew_simple", simpleLine, line, simple)
 	ConfirmSimple         = made("confirm_simple", simpleLine, line, simple)

@@ -134,11 +134,14 @@ func (cs *changes) settleAll(out Outcome) {
 	cs.settle(out, 0)
 }
 
-// changed is the outcome of a change that ran, or that its script refused; lost as in settle.
-func changed(c *Command) (out Outcome, lost scripts.Reply) {
+// changed is the outcome of a change that ran, or that its script refused; lost as in settle. resent: an earlier copy got no answer. Of holds that are not
+// in Redis any more, it then freed them, as of a lease (Lease.released); only a call with ids leaves a receipt, which says more.
+func changed(c *Command, resent bool) (out Outcome, lost scripts.Reply) {
 	switch {
 	case c.Reply.Fault() != scripts.None:
 		return refusal(c), 0
+	case c.Op == PermitFree && resent && c.Args.PermitFree().IDs == "":
+		return Outcome{}, 0
 	case c.Op == PermitFree:
 		return Outcome{}, ^c.Reply
 	}

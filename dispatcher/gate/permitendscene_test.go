@@ -15,6 +15,17 @@ func TestPermitEndScenes(t *testing.T) {
 			after 390ms                      -> (333ms) permit renew 3 1,1,1000; 1s
 			answer 1
 			after 700ms                      -> (5ms) b ends: lost; permit free 4 2,1,0; n 1; (110ms) a ends: too long`,
+		"a hold that is not there was freed by the copy before, if that got no answer": `
+			a locks                          -> permit take 1 1x1x1000,
+			b locks
+			answer 1                         -> a: granted until 990ms; permit take 2 1x1x1000,
+			answer 1                         -> b: granted until 990ms
+			a unlocks                        -> permit free 3 1,1,0; n 1
+			lost
+			after 20ms                       -> (18ms) permit free 3 1,1,0; n 1
+			answer 0                         -> a ok: granted
+			b unlocks                        -> permit free 4 2,1,0; n 1
+			answer 0                         -> b ok: lost`,
 		"three Unlocks wait each for its own hold": `
 			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms
