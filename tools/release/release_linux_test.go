@@ -156,7 +156,7 @@ func (r *release) packages(t *testing.T) {
 			}
 			install := exec.Command("dpkg", "--root="+root, "--force-architecture", "-i", "wheellock-linux-"+arch+".deb")
 			if format == "rpm" {
-				install = exec.Command("rpm", "--root="+root, "--ignorearch", "-i", "wheellock-linux-"+arch+".rpm")
+				install = exec.Command("rpm", "--root="+root, "--dbpath=/var/lib/rpm", "--ignorearch", "-i", "wheellock-linux-"+arch+".rpm")
 			}
 			install.Dir = r.dist
 			run(t, asRoot(install))
@@ -340,7 +340,7 @@ func (r *release) page(t *testing.T) {
 	defer server.Close()
 	downloads, bin, place := t.TempDir(), t.TempDir(), t.TempDir()
 	roots := map[string]string{"deb": newRoot(t, "deb"), "rpm": newRoot(t, "rpm")}
-	for name, line := range map[string]string{"sudo": "exec", "dpkg": "exec /usr/bin/dpkg --root=" + roots["deb"], "rpm": "exec /usr/bin/rpm --root=" + roots["rpm"]} {
+	for name, line := range map[string]string{"sudo": "exec", "dpkg": "exec /usr/bin/dpkg --root=" + roots["deb"], "rpm": "exec /usr/bin/rpm --dbpath=/var/lib/rpm --root=" + roots["rpm"]} {
 		write(t, filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+" \"$@\"\n"))
 	}
 	ran := 0
