@@ -21,7 +21,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -322,7 +321,7 @@ func (r *release) cask(t *testing.T) {
 	sums := r.sums(t)
 	for _, m := range found {
 		url := strings.ReplaceAll(m[1], "#{version}", strings.TrimPrefix(*version, "v"))
-		if dir := path.Dir(url); dir != "https://github.com/wheellock/wheellock/releases/download/"+*version || m[2] != sums[path.Base(url)] {
+		if name, is := strings.CutPrefix(url, "https://github.com/wheellock/wheellock/releases/download/"+*version+"/"); !is || m[2] != sums[name] {
 			t.Errorf("%s with the checksum %s", url, m[2])
 		}
 	}
