@@ -4,10 +4,10 @@ GO ?= go
 export GO
 # Compiler, linker and vet collect no garbage below 1 GiB: it is a fifth of their processor time. What is built is the same.
 export GOFLAGS := $(GOFLAGS) "-toolexec=env GOGC=off GOMEMLIMIT=1GiB"
-# Tools have a modfile of their own: who uses the module never sees them.
+# Tools have modfiles of their own, GoReleaser one for itself: who uses the module never sees them.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Modules of their own inside the repository, the one whose tests wait longest first.
-NESTED := internal/trial $(filter-out tools internal/trial,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+NESTED := internal/trial $(filter-out tools tools/release internal/trial,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 # Other machines for which all must be correct Go.
 CROSS := linux/386 darwin/arm64 windows/amd64
 
@@ -16,7 +16,7 @@ BENCH ?= .
 FOR ?= 10m
 COUNT ?= 1
 
-.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-outage bench-servers micro interop interop-simple release chaos soak
+.PHONY: help test check prepare static lint api oldest race plain redisson polyglot servers figures cross short-ints nested explore bubble spec selftest mutants shape fuzz bench bench-outage bench-servers micro interop interop-simple release snapshot chaos soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -182,6 +182,10 @@ soak: prepare ## mixed work for FOR (10m), nothing may grow; SEED=n
 
 release: ## is the last commit ready to be VERSION?
 	@.ci/release $(VERSION)
+
+snapshot: ## all that a release publishes, of the last commit; inspected
+	@echo "== GoReleaser on the last commit, as if it were VERSION"
+	@$(GO) -C tools/release vet . && $(GO) -C tools/release test -vet=off -count 1 -timeout 60m . -args -version $(or $(VERSION),v0.0.1)
 
 interop: ## beside Redisson at length; VERSIONS="3.27.2 4.7.0"
 	@CI=1 WHEELLOCK_CONTEND=$${WHEELLOCK_CONTEND:-20s} WHEELLOCK_CHURN=$${WHEELLOCK_CHURN:-1m} WHEELLOCK_VERSIONS="$(VERSIONS)" \

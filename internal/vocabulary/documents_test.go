@@ -177,6 +177,23 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// docs/INSTALL.md says which modules in contrib are content with the Go that the engine needs.
+func TestModulesThatNeedNoNewerGo(t *testing.T) {
+	t.Parallel()
+	needs := regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
+	oldest := needs.FindStringSubmatch(read(t, "go.mod"))[1]
+	var are []string
+	for _, file := range files(t, "go.mod") {
+		if name, is := strings.CutPrefix(filepath.Dir(file), "contrib/"); is && needs.FindStringSubmatch(read(t, file))[1] == oldest {
+			are = append(are, "`"+name+"`")
+		}
+	}
+	slices.Sort(are)
+	if want := "these need " + oldest + " too: " + strings.Join(are, ", ") + ". "; !strings.Contains(plain(read(t, "docs/INSTALL.md")), want) {
+		t.Errorf("docs/INSTALL.md does not say %q", want)
+	}
+}
+
 // A link to a heading, of the same document or of another, leads to one.
 func TestLinksLeadToHeadings(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
 // Command modules shows that the modules of a release can be got: it makes a module proxy of the last commit, as if that had the tags
-// of the version, and has a program outside of the repository require and import each released module.
+// of the version, and has a program outside of the repository require and import each released module. Then it runs the Go commands of
+// docs/INSTALL.md there, and the programs that these have installed.
 //
 //	go -C internal/shape run ./modules v0.1.0
 //
@@ -45,7 +46,7 @@ func check(version string) error {
 	defer os.RemoveAll(dir)
 	defer run("", nil, "chmod", "-R", "u+w", dir) // a module cache cannot be removed otherwise
 	clone := filepath.Join(dir, "clone")
-	if err := run("", nil, "git", "clone", "-q", "--depth", "1", "file://"+root(), clone); err != nil {
+	if _, err := run("", nil, "git", "clone", "-q", "--depth", "1", "file://"+root(), clone); err != nil {
 		return err
 	}
 	released, err := modulesIn(clone)
@@ -57,11 +58,46 @@ func check(version string) error {
 			return fmt.Errorf("%s: %w", m.path, err)
 		}
 	}
+	usual, err := exec.Command("go", "env", "GOPROXY").Output()
+	if err != nil {
+		return err
+	}
+	settings := []string{
+		"GOPROXY=file://" + filepath.Join(dir, "proxy") + "," + strings.TrimSpace(string(usual)), "GONOSUMDB=github.com/wheellock/*", "GOWORK=off",
+		"GOFLAGS=-mod=mod -trimpath",                // what was compiled in another module cache is taken
+		"GOMODCACHE=" + filepath.Join(dir, "cache"), // ours are not to stay in the usual one
+		"GOBIN=" + filepath.Join(dir, "bin"),
+	}
+	program := filepath.Join(dir, "program")
 	for _, m := range released {
-		if err := m.use(filepath.Join(dir, "program"), "file://"+filepath.Join(dir, "proxy"), version); err != nil {
+		if err := m.use(program, settings, version); err != nil {
 			return fmt.Errorf("%s: %w", m.path, err)
 		}
 		fmt.Println(m.path + "@" + version)
+	}
+	return install(filepath.Join(clone, "docs", "INSTALL.md"), program, settings, version)
+}
+
+// install runs the Go commands of the page in the folder of a program. What they install says that it is of the version.
+func install(page, program string, settings []string, version string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	for _, command := range regexp.MustCompile(`(?m)^    (go (?:get|install) .*)$`).FindAllSubmatch(text, -1) {
+		if _, err := run(program, settings, "sh", "-c", string(command[1])); err != nil {
+			return err
+		}
+		fmt.Println(string(command[1]))
+	}
+	for _, name := range []string{"wheellock", "loadgen"} {
+		said, err := run("", nil, filepath.Join(filepath.Dir(program), "bin", name), "--version")
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(said, name+" "+version+" ") {
+			return fmt.Errorf("%s says that it is %q", name, said)
+		}
 	}
 	return nil
 }
@@ -132,7 +168,7 @@ func (r *released) publish(proxy, version string) error {
 }
 
 // use has a program get the module and import it.
-func (r *released) use(dir, proxy, version string) error {
+func (r *released) use(dir string, settings []string, version string) error {
 	imported := r.path
 	if r.path == "github.com/wheellock/wheellock" { // the top has no package
 		imported += "/engine"
@@ -147,28 +183,21 @@ func (r *released) use(dir, proxy, version string) error {
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
 		return err
 	}
-	usual, err := exec.Command("go", "env", "GOPROXY").Output()
-	if err != nil {
-		return err
-	}
-	settings := []string{
-		"GOPROXY=" + proxy + "," + strings.TrimSpace(string(usual)), "GONOSUMDB=github.com/wheellock/*", "GOFLAGS=-mod=mod", "GOWORK=off",
-		"GOMODCACHE=" + filepath.Join(filepath.Dir(dir), "cache"), // ours are not to stay in the usual one
-	}
 	for _, args := range [][]string{{"mod", "init", "example.com/program"}, {"get", r.path + "@" + version}, {"vet", "."}} {
-		if err := run(dir, settings, "go", args...); err != nil {
+		if _, err := run(dir, settings, "go", args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run runs a command, and returns what it said if it failed.
-func run(dir string, settings []string, name string, args ...string) error {
+// run runs a command, and returns what it said.
+func run(dir string, settings []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), settings...)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said)
 	}
-	return nil
+	return string(said), nil
 }
