@@ -21,6 +21,11 @@ func TestSpecReaders(t *testing.T) {
 	t.Run("read together, and exclude writers", spec(engine.Options{}, func(b *bubble) {
 		rw, other := b.RWMutex("stock:7"), b.another(engine.Options{}).RWMutex("stock:7")
 		first, second, third := b.lock(rw.Reader()), b.lock(rw.Reader()), b.lock(other.Reader())
+		for reader, own := range map[*engine.Mutex]*engine.Hold{rw.Reader(): first, other.Reader(): third} {
+			if s, err := reader.Inspect(b.Context()); err != nil || !s.Ours || s.Owner != own.TenureID() {
+				b.Errorf("Inspect beside a reader of another process: %+v, %v", s, err)
+			}
+		}
 		_, err := rw.Writer().TryLock(b.Context())
 		b.wantIs("TryLock of the writer", err, engine.ErrHeld)
 		_, err = other.Writer().TryLock(b.Context())

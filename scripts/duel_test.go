@@ -202,7 +202,7 @@ func sameTime(x, y int64) bool {
 	}
 	x, y = max(x, -x), max(y, -y)
 	far, apart := min(x, y), max(x, y)-min(x, y)
-	return far > minutes/20 && apart < min(minutes, far) || far > 1e15 && apart < 1000*minutes
+	return far > minutes/20 && apart < min(minutes, far/4) || far > 1e15 && apart < 1000*minutes
 }
 
 // readers are how the values of each type are read.

@@ -23,11 +23,7 @@ import (
 
 const fairName = "stock:7"
 
-var (
-	fairQueue     = scripts.FairQueue(fairName)
-	fairDeadlines = scripts.FairDeadlines(fairName)
-	fairAlive     = scripts.FairAlive(fairName)
-)
+var fairQueue = scripts.FairQueue(fairName)
 
 // addrOfParent is the environment variable by which a test makes a process of its own of this binary.
 const addrOfParent = "WHEELLOCK_TEST_FAIR_WAITERS"
