@@ -174,7 +174,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/line.go", "	if p.id == asked.ID {\n		p.code = 0\n	}\n", ""},
 	}},
 	{"a second place of an engine when its first waiter believes no message", []edit{
-		{"dispatcher/gate/asking.go", "		code = l.cfg.placeCode(g.ID)\n", "		if code = l.cfg.placeCode(g.ID); !l.contest.queue.head.acceptsGift() {\n			code = noCode\n		}\n"},
+		{"dispatcher/gate/asking.go", "		code = l.cfg.Codes.Code(g.ID)\n", "		if code = l.cfg.Codes.Code(g.ID); !l.contest.queue.head.acceptsGift() {\n			code = 1\n		}\n"},
 	}},
 	{"a line without an end", []edit{
 		{"scripts/line.lua", "		if not since then -- before the place is removed", "		if false then -- before the place is removed"},
