@@ -67,7 +67,8 @@ if VERB == 'permit_free' then
 		if not one or call('ZREM', held, one) ~= 1 then return false end
 		local free = call('INCRBY', key, '1')
 		if type(free) == 'number' and math.abs(free) < 9007199254740992 then
-			call(ARGV[1], channel, string.format('%.0f', free)) -- unchecked: it is a hint
+			local message = string.format('%.0f', free)
+			if ARGV[1] == 'PUBLISH' then call('PUBLISH', channel, message) else call('SPUBLISH', channel, message) end -- unchecked: it is a hint
 			return true
 		end
 		if type(free) == 'number' then call('DECRBY', key, '1') end -- unchecked: it was allowed just now

@@ -8,11 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 	"github.com/wheellock/wheellock/internal/testkit/usage"
@@ -156,7 +156,11 @@ func (r *Rig) connect(ctx context.Context, cfg *Config) (err error) {
 func patiently[T any](ctx context.Context, open func() (T, error)) (opened T, err error) {
 	for {
 		opened, err = open()
-		if silent := errors.Is(err, os.ErrDeadlineExceeded) || rediserr.IsSilent(err); !silent || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
+			return opened, err
+		}
+		// The engine says it in words alone, which are those of earlier versions, too.
+		if silent := errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(err.Error(), "no answer"); !silent {
 			return opened, err
 		}
 	}
