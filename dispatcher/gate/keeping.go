@@ -86,7 +86,11 @@ func (l *Lock) vanished(now Time, g *Lease, c *Command) {
 	l.contest.acks.settle(Outcome{Why: Lost})
 	l.forget(now, g)
 	l.settleGrowths(now)
-	l.trackOrphan(g, c.Sent)
+	sent := c.Sent
+	if g.inLine { // a replica that took over without the release that gave the lock has the place still, and would give it to nobody
+		g.Unsure, sent = max(g.Unsure, now), 0
+	}
+	l.trackOrphan(g, sent)
 }
 
 // forget records that nothing of a lease is in Redis any more.

@@ -53,8 +53,16 @@ func TestLineDoubtScenes(t *testing.T) {
 		"a lock that was given and has vanished is asked for under a fresh owner id": placed + `
 			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew 2 3s
-			answer not-mine                  -> b ends: lost
-			c locks                          -> acquire in line 3 3s n 1003`,
+			answer not-mine                  -> b ends: lost; release from line 2 n 1002
+			c locks
+			answer not-mine                  -> acquire in line 3 3s n 1003`,
+		"a lock that was granted to a place and has vanished, too": placed + `
+			told 0                           -> acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s
+			after 1s                         -> renew 2 3s; unsubscribe redisson_lock__channel:{stock}:wheellock:u
+			answer not-mine                  -> b ends: lost; release from line 2 n 1002
+			c locks
+			answer not-mine                  -> acquire 3 3s`,
 		"a lock that was given over a later link is handed on": `
 			link-breaks` + placed + `
 			c locks

@@ -81,8 +81,9 @@ func TestRWGiftScenes(t *testing.T) {
 		"a lock that was given and has vanished is asked for under a fresh owner id": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			after 50ms                       -> renew write 2 3s
-			answer not-mine                  -> b ends: lost
-			c locks write                    -> acquire write in line 3 3s n 1003`,
+			answer not-mine                  -> b ends: lost; release write from line 2 n 1002
+			c locks write
+			answer not-mine                  -> acquire write in line 3 3s n 1003`,
 		"a lock that is freed while others stand in line is left to the first": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			c locks

@@ -89,7 +89,8 @@ func TestRWTenureScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks write lease 500ms
 			suspect                          -> renew write 2 1s
-			answer not-mine                  -> a ends: lost; acquire write in line 3 500ms n 1003`,
+			answer not-mine                  -> a ends: lost; release write from line 2 n 1002
+			answer not-mine                  -> acquire write in line 3 500ms n 1003`,
 		"a downgrade whose answer was lost, and that did not run": writerReads + `
 			a unlocks                        -> downgrade 1 1s
 			lost

@@ -69,7 +69,8 @@ func TestRWTogetherScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7 lease 3s try     -> renew write 2 3s
 			c locks write
-			answer not-mine                  -> a ends: lost; b: taken for 5s; acquire write in line 3 1s n 1003`,
+			answer not-mine                  -> a ends: lost; b: taken for 5s; release write from line 2 n 1002
+			answer not-mine                  -> acquire write in line 3 1s n 1003`,
 		"a longer lease is not forgotten when a shorter one is renewed": `
 			a locks write owner 7 lease 5s   -> acquire write 1 5s
 			answer 1                         -> a: granted until 4.95s
