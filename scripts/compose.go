@@ -51,7 +51,7 @@ func made(verb string, texts ...string) Script {
 		"function seldom()\nif not lib then\n" + textOf(rarely) + "lib = { " + fields + "}\nend\nreturn lib\nend\n" + calling(body, late)}
 }
 
-// one is a script with what a text, one.lua or permit_one.lua, has for its verb before it.
+// one is a script with what a text, such as one.lua, has for its verb before it.
 func one(s Script, text string) Script { return Script{s.Name, blocksOf(s.Name, text) + s.Text} }
 
 // parse takes a shared text apart. Blank lines stand between its parts: functions, and groups of constants, each of which has a line.

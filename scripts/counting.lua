@@ -5,7 +5,7 @@
 -- answer.
 --
 -- Redisson keeps held permits in a sorted set of 16-byte ids, scored by the server's time in ms at which they end, beside the number of free
--- permits. An id of an engine is 8 bytes of the engine and 8 of a growing number.
+-- permits (permit_id.lua).
 local RECEIPT = '60000' -- ms; the engine asks again for at most 50 s. Redis takes 1.5 us to read a number that is no string
 
 -- earlier returns the answer that this call was given when it ran before; nil if it did not.
@@ -62,25 +62,10 @@ local function once(receipt, id, expected, step, after)
 	return expected
 end
 
--- heads has what the ids of 256 numbers begin with, by their number without its last byte: those of one call are close together.
-local heads = {}
-
 -- ids returns the n ids of a hold, from the number first on.
 local function ids(engine, first, n)
-	local all, number = {}, tonumber(first)
-	for at = 1, tonumber(n) do
-		local last = number % 256
-		local rest = (number - last) / 256
-		if not heads[rest] then
-			local bytes, left = {}, rest
-			for byte = 7, 1, -1 do
-				bytes[byte] = string.char(left % 256)
-				left = math.floor(left / 256)
-			end
-			heads[rest] = engine .. table.concat(bytes)
-		end
-		all[at], number = heads[rest] .. string.char(last), number + 1
-	end
+	local all = {}
+	for at = 1, tonumber(n) do all[at] = idOf(engine, first + at - 1) end
 	return all
 end
 

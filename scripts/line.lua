@@ -5,7 +5,7 @@
 -- this engine listens to. So a release concerns one engine, however many wait. The fraction of the score says for how long the lock is given:
 -- for the longest lease that was asked for at this place, GIFT at most.
 --
--- WOKEN in place of a code: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
+-- WOKEN in place of a code, as earlier versions leave it: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
 -- READER in place of a code: it waits to read, and is given nothing. The readers before the first writer are told at once, and each that has
 -- begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
 --

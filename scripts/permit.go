@@ -12,15 +12,17 @@ import (
 var (
 	//go:embed permits.lua
 	permits string
+	//go:embed permit_id.lua
+	permitID string
 	//go:embed permit_one.lua
 	onePermit string
 )
 
 // The scripts of permits that expire. They are set by that of semaphores.
 var (
-	PermitTake   = one(made("permit_take", counting, line, called, permits), onePermit)
-	PermitRenew  = made("permit_renew", counting, permits)
-	PermitFree   = one(made("permit_free", counting, line, called, permits), onePermit)
+	PermitTake   = one(made("permit_take", counting, line, called, permits), permitID+onePermit)
+	PermitRenew  = one(made("permit_renew", counting, permits), permitID)
+	PermitFree   = one(made("permit_free", counting, line, called, permits), permitID+onePermit)
 	PermitAdd    = made("permit_add", counting, line, called, change)
 	PermitSet    = made("permit_set", counting, line, called, change)
 	PermitDelete = made("permit_delete", counting, change)

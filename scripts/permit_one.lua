@@ -1,29 +1,13 @@
 -- permit_one.lua: what most calls on permits do, as one.lua: nobody stands in line, and a caller takes one permit that is free, or a hold gives one
--- back. It stands before everything else in its scripts. done tells the names for which that is all; for the others the rest of the script finds
+-- back. It stands before everything else in its scripts but permit_id.lua. done tells the names for which that is all; for the others the rest of the script finds
 -- everything as it was: what was written here is taken back first.
-local call, RECEIPT, IDLE, unpack = redis.pcall, '60000', 86400000, unpack or table.unpack -- see counting.lua and permits.lua
+local call, RECEIPT, IDLE = redis.pcall, '60000', 86400000 -- see counting.lua and permits.lua
 local time, bound = redis.call('TIME'), ARGV[2] + 0 -- TIME raises: it is before the first write
 local now, lines, lined, done = time[1] * 1000 + math.floor(time[2] / 1000), {}, true, {}
 if #KEYS > 1 and ARGV[1] ~= 'BOTH' and (bound == 0 or now <= bound) then
 	local unwanted = {}
 	for i = 1, #KEYS / 4 do lines[i], unwanted[2 * i - 1], unwanted[2 * i] = KEYS[4 * i], KEYS[4 * i], KEYS[4 * i - 1] end
 	lined = call('EXISTS', unpack(unwanted)) ~= 0
-end
-
--- idOf returns the id of a permit. head is what the ids of 256 numbers begin with: those of one call are close together.
-local head, high
-local function idOf(engine, number)
-	local low = number % 256
-	if high ~= number - low then
-		high = number - low
-		local bytes, rest = {}, high / 256
-		for at = 7, 1, -1 do
-			bytes[at] = rest % 256
-			rest = (rest - bytes[at]) / 256
-		end
-		head = engine .. string.char(unpack(bytes))
-	end
-	return head .. string.char(low)
 end
 
 -- outlast keeps the held permits from ending with the number of a limit, and has them end with any other number that ends.

@@ -1,7 +1,7 @@
 // Package scripts holds the Lua that runs inside Redis, and its contract with Go.
 //
 // A .lua file begins with its keys, arguments and replies, for each of its verbs; or it is shared text, put before those that use it
-// (compose.go): one.lua, permit_one.lua and prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
+// (compose.go): one.lua, permit_id.lua, permit_one.lua and prelude.lua before all, tokens.lua, line.lua, simple_line.lua, claim.lua and fair.lua before some scripts of locks,
 // counting.lua and called.lua before those of semaphores, latches and permits. A script takes many names in one call. It answers one integer
 // if the result is the same for all names, else one integer per name (codes.go).
 //
