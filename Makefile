@@ -152,7 +152,7 @@ fuzz: ## every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-bench: ## rivals side by side: table, JSON, pictures; 33 minutes
+bench: ## rivals side by side: table, JSON, pictures; half an hour
 	@.ci/prepare redis
 	@jar=$$(.ci/redisson-jar) || echo "without Redisson: it needs a JDK and Maven, which make bench does not install"; \
 	python=$$(.ci/redis-py) || echo "without redis-py: it needs Python, which make bench does not install"; \

@@ -205,8 +205,8 @@ func lineFrom(place int, errs []error) int {
 
 // granted makes the Hold of the parts that a majority has granted. The other servers are asked again.
 func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*Hold, error) {
-	r := &repairs{of: c.lock, opts: c.opts, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
-	r.opts = slices.DeleteFunc(slices.Clone(r.opts), func(o LockOption) bool { return o.which != noteOption })
+	notes := slices.DeleteFunc(slices.Clone(c.opts), func(o LockOption) bool { return o.which != noteOption })
+	r := &repairs{of: c.lock, opts: notes, fixed: c.demand.fixed, lease: c.demand.lease, end: began.Add(c.demand.lease), servers: make([]missing, len(parts))}
 	for i := range r.servers {
 		r.servers[i].asked = began
 	}

@@ -106,8 +106,11 @@ func (r *rivals) placed(now Time, asked *Command, code int64) {
 	}
 	p.id, p.code, p.sent, p.epoch, p.write = asked.ID, code, asked.Sent, asked.Epoch, asked.Op != AcquireRead
 	p.gift = max(p.gift, min(asked.LeaseTime, giftTime))
-	p.ends = now + giftTime + 2*margin(giftTime)
+	p.ends = giftEnds(now)
 }
+
+// giftEnds is when Redis has surely forgotten what it gives until now.
+func giftEnds(now Time) Time { return now + giftTime + 2*margin(giftTime) }
 
 // takeCode reports whether one of the messages has the place's code, and uses the code up.
 func (p *place) takeCode(news *News) bool {
@@ -154,7 +157,7 @@ func (l *Lock) returnOldGifts(now Time, news *News) {
 	for _, code := range news.codes[:news.kept] {
 		id := l.cfg.Codes.Number(-code)
 		if id-1 < l.cfg.LastID && id != r.place.id && l.leaseOf(id) == nil && r.orphans.of(id) < 0 {
-			r.orphans.add(orphan{id: id, op: l.ops(true).releaseFromLine, inLine: true, at: max(now, r.returned+oldGiftPause), ends: now + giftTime + 2*margin(giftTime)})
+			r.orphans.add(orphan{id: id, op: l.ops(true).releaseFromLine, inLine: true, at: max(now, r.returned+oldGiftPause), ends: giftEnds(now)})
 			r.returned = now
 		}
 	}
