@@ -47,10 +47,9 @@ func (h *Hold) finish(why gate.Why) bool {
 	if !h.end(why) {
 		return false
 	}
-	if o := observedEndOf(h); o != nil {
-		o.noteEnded(h.e.clock.Now())
-		o.notifySoon()
-	}
+	o := observedEndOf(h)
+	o.noteEnded(h.e.clock.Now())
+	o.notifySoon()
 	return true
 }
 

@@ -182,8 +182,10 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 		err = errUnseen
 	}
 	if err != nil {
-		if masters, is := topology.AtSentinel(ctx, client); is {
-			err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
+		if _, said := rediserr.Said(err); said || errors.Is(err, ErrRefused) { // who did not answer is not asked once more
+			if masters, is := topology.AtSentinel(ctx, client); is {
+				err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
+			}
 		}
 		e.disconnect()
 		return nil, err

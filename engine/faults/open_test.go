@@ -97,6 +97,15 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 			t.Errorf("Open with a context that ends: %v", err)
 		}
 	})
+	t.Run("with an answer that is lost: the server is not asked once more, for what it is", func(t *testing.T) {
+		server := redistest.Start(t)
+		proxy := redistest.NewProxy(t, server.Addr())
+		proxy.SwallowReply(redistest.Swallow{Match: "SCRIPT", Times: -1})
+		mustNotOpen(t, testkit.OptionsFor(proxy.Addr()), engine.ErrUnavailable, proxy.Addr())
+		if stats := server.MustDo("INFO", "commandstats").Text; strings.Contains(stats, "cmdstat_role:") {
+			t.Error("it was asked for its ROLE")
+		}
+	})
 	t.Run("with a deadline that the client sees before the context ends", func(t *testing.T) {
 		_, err := engine.Open(lateContext{context.Background(), time.Now()}, testkit.OptionsFor(redistest.Start(t).Addr()))
 		if !errors.Is(err, context.DeadlineExceeded) {
