@@ -52,8 +52,8 @@ type Options struct {
 	// FenceTTL is how long the counter of a fenced lock outlives its last new owner. Whole milliseconds, at least 1s;
 	// default 0: for ever, as Redisson's. Tokens grow even after a counter has expired.
 	FenceTTL time.Duration
-	// HandoffTime is how long this process hands a lock on among its callers without asking Redis. After that, other
-	// processes that wait for the lock get their turn. Default 10ms, or a tenth of Lease if that is shorter, which is
+	// HandoffTime is how long this process hands a lock, or the permits of a [Limit], on among its callers without asking Redis. After
+	// that, other processes that wait for it get their turn. Default 10ms, or a tenth of Lease if that is shorter, which is
 	// also the maximum; negative: never.
 	HandoffTime time.Duration
 

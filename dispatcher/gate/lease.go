@@ -168,12 +168,6 @@ func (l *Lease) updateEnds(now Time, c *Command) {
 	}
 }
 
-// fresh reports whether the lease may be handed on without asking Redis: for a while after a confirmation, unless something unusual was seen
-// since, or the link has broken (invariant: handoff-only-while-fresh).
-func (l *Lease) fresh(now Time, cfg *Config) bool {
-	return now < l.Deadline && now-l.Confirmed < cfg.HandoffTime && !l.Doubt && l.Epoch == cfg.Epoch
-}
-
 // released handles the answer to a release. gone: nothing of the lease is left but perhaps an orphan; why is the answer to Unlock.
 // Otherwise the release is sent again, until Ends.
 //

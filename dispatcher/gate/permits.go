@@ -29,6 +29,7 @@ type permit struct {
 	ps         *permits
 	h          *Hold
 	n          int64
+	limit      int64         // of the caller that they were taken for; 0: it had none
 	extend     time.Duration // the lease that Extend asked for; 0: none
 	atRisk     bool          // its holder was warned, and it was not renewed since
 	pendingAck               // the callers of Extend; when it has ended, the caller of Unlock
@@ -58,7 +59,9 @@ func (s *Sequencer) admitPermits(now Time, c *Command) (vain Outcome) {
 		if !served && !c.Args.Take().Resent {
 			break
 		}
-		p := &permit{Tenure: Tenure{ID: id, LeaseTime: one.lease, Deadline: c.Sent + one.lease - margin(one.lease)}, ps: &s.permits, n: one.n}
+		p := &permit{Tenure: Tenure{
+			ID: id, LeaseTime: one.lease, Deadline: c.Sent + one.lease - margin(one.lease), Confirmed: now, Epoch: c.Epoch,
+		}, ps: &s.permits, n: one.n}
 		late := now >= p.Deadline // a grant that is read after its own deadline is not passed on
 		if !served || late || !s.grantPermits(now, p, c.Sent) {
 			s.permits.release(p, nil)
@@ -75,7 +78,7 @@ func (s *Sequencer) admitPermits(now Time, c *Command) (vain Outcome) {
 // wants them.
 func (s *Sequencer) grantPermits(now Time, p *permit, sent Time) bool {
 	for w := s.contest.queue.head; w != nil && w.N == p.n && w.LeaseTime == p.LeaseTime; w = s.contest.queue.head {
-		p.h, p.Watch = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold), w.Watch
+		p.h, p.Watch, p.limit = w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold), w.Watch, w.Limit
 		if s.grant(now, w) {
 			s.permits.add(p, sent)
 			return true

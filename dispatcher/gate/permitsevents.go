@@ -72,16 +72,46 @@ func (j *jointAck) Settle(out Outcome) bool {
 // Unlock ends a hold that its holder gives back.
 func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	s.permits.endDue(now)
-	if p := s.permits.of(h); p != nil {
+	switch p := s.permits.of(h); {
+	case p == nil:
+		settle(ack, Outcome{Why: Lost})
+	case s.handOn(now, p):
+		settle(ack, Outcome{})
+	default:
 		s.permits.end(p, p)
 		if ack != nil {
 			p.add(ack)
 			s.permits.ends.put(p, p.Deadline)
 		}
-	} else {
-		settle(ack, Outcome{Why: Lost})
 	}
 	s.advance(now, fx)
+}
+
+// handOn makes p, which its holder gives back, that of the first waiter, if it wants just these permits of the same limit (invariant:
+// handoff-only-while-fresh). Permits without a limit are never handed on: whoever knows their ids may free them. False: p is to end.
+func (s *Sequencer) handOn(now Time, p *permit) bool {
+	fits := func(w *Waiter) bool {
+		return w != nil && !w.Try && w.Limit == p.limit && w.N == p.n && w.fits(&p.Tenure)
+	}
+	if p.limit == 0 || !p.fresh(now, s.cfg) || s.rests(now) {
+		return false
+	}
+	q, before := &s.contest.queue, p.h
+	for w := q.head; fits(w); w = q.head {
+		h, asked := w.begin(now, &p.Tenure, p.Deadline, s.cfg.MaxHold), w.asked
+		w.Way = HandedOn
+		q.remove(w)
+		s.again = s.again || asked && q.head != nil && q.head.N != p.n // the question was for more than the others want
+		if s.cfg.Answer(w, Outcome{}) {
+			before.alive, p.h = false, h
+			s.permits.ends.put(p, min(p.Deadline, h.until.at))
+			s.cfg.Stats.Granted.Inc()
+			s.cfg.Stats.Handoffs.Inc()
+			return true
+		}
+		h.alive = false
+	}
+	return false
 }
 
 // Extend moves the end of a hold with a fixed lease to now + lease, unless it is later already.
@@ -109,6 +139,7 @@ func (s *Sequencer) Oldest() Time {
 func (ps *permits) suspect(now Time) {
 	for _, p := range ps.held {
 		if p.h.alive {
+			p.Doubt = true
 			ps.due.put(p, now)
 		}
 	}

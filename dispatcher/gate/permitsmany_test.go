@@ -199,6 +199,76 @@ func TestLimitScenes(t *testing.T) {
 			answer joins 500ms
 			b locks of 5 try                 -> b: taken for who knows how long; permit take 3 1x1x1000,/5 n 1
 			answer 1                         -> a: granted until 990ms`,
+		"while they are fresh, permits pass from holder to waiter here, and then through Redis": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			c locks of 2
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			a unlocks                        -> a ok: lost
+			after 9ms
+			b unlocks                        -> c: granted until 990ms, handed on; b ok: granted
+			handoffs                         -> 2
+			d locks of 2                     -> permit take 3 1x1x1000,/2
+			answer held 990ms
+			after 1ms
+			c unlocks                        -> permit free 4 1,1,0; n 1
+			answer 1                         -> c ok: granted; permit take 5 1x1x1000,/2`,
+		"they pass over a caller who has gone, and a question that was for more is asked again": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			b leaves
+			c locks of 2
+			d locks n 2 of 2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 3 1x2x1000,2x1x1000,/2 n 1
+			a unlocks                        -> b: is not there; c: granted until 990ms, handed on; a ok: granted
+			answer joins 990ms               -> permit take 7 2x1x1000,/2 n 1 collects`,
+		"not so after what may have ended them": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			suspect                          -> permit renew 3 1,1,1000; 1s
+			answer 1                         -> permit take 4 1x1x1000,/2
+			a unlocks
+			answer held 990ms                -> permit free 5 1,1,0; n 1`,
+		"not so after the link broke": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			link-breaks
+			a unlocks                        -> permit free 3 1,1,0; n 1`,
+		"only to who wants the same number, by the same limit and the same lease, and waits": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks n 2 of 2                 -> permit take 2 2x1x1000,/2
+			a unlocks
+			answer held 990ms                -> permit free 4 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u
+			answer 1                         -> a ok: granted; permit take 5 2x1x1000,/2
+			answer 1                         -> b: granted until 990ms
+			c locks n 2 of 3                 -> permit take 7 2x1x1000,/3
+			b unlocks
+			answer held 990ms                -> permit free 9 5,2,0; n 2
+			answer 1                         -> b ok: granted; permit take 10 2x1x1000,/3
+			answer 1                         -> c: granted until 990ms
+			d locks n 2 of 3 lease 500ms     -> permit take 12 2x1x500,/3
+			c unlocks
+			answer held 990ms                -> permit free 14 10,2,0; n 2
+			answer 1                         -> c ok: granted; permit take 15 2x1x500,/3
+			answer 1                         -> d: granted until 495ms
+			e locks n 2 of 3 try             -> permit take 17 2x1x1000,/3
+			d unlocks
+			answer held 990ms                -> e: taken for 990ms; permit free 19 15,2,0; n 2`,
+		"nor are permits without a limit: others may know their ids": `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1x1x1000,
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			a unlocks                        -> permit free 3 1,1,0; n 1`,
 		"a question for a caller without one is without it": `
 			a locks of 2                     -> permit take 1 1x1x1000,/2
 			answer 1                         -> a: granted until 990ms

@@ -182,7 +182,7 @@ func (s *Sequencer) sendNew(c Command, fx *Effects) {
 
 // send sends the call under way.
 func (s *Sequencer) send(fx *Effects) {
-	s.flight = s.call.Op
+	s.flight, s.call.Epoch = s.call.Op, s.cfg.Epoch
 	*fx.add(s.call.Op) = s.call
 }
 

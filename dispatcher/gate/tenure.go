@@ -29,6 +29,12 @@ func overdue(now Time, c *Command, lease time.Duration) Outcome {
 		lease, margin(lease), (now - c.Sent).Round(100*time.Microsecond))}
 }
 
+// fresh reports whether t may be handed on without asking Redis: for a while after a confirmation, unless something unusual was seen
+// since, or the link has broken (invariant: handoff-only-while-fresh).
+func (t *Tenure) fresh(now Time, cfg *Config) bool {
+	return now < t.Deadline && now-t.Confirmed < cfg.HandoffTime && !t.Doubt && t.Epoch == cfg.Epoch
+}
+
 // watch makes the watchdog renew t with that lease, the watchdog's.
 func (t *Tenure) watch(lease time.Duration) { t.Watch, t.LeaseTime = true, lease }
 
