@@ -184,19 +184,19 @@ func TestGatewayKeepsItsBudget(t *testing.T) {
 	g.stopsCleanly(server)
 }
 
-// The Go code of docs/GATEWAY.md is that of programs and examples that tests run, but for its indentation.
-func TestThePageIsTheCode(t *testing.T) {
+// The Go code of docs/GATEWAY.md and docs/ELECTION.md is that of programs and examples that tests run, but for its indentation.
+func TestThePagesAreTheCode(t *testing.T) {
 	t.Parallel()
 	flat := func(text string) string { return regexp.MustCompile(`(?m)^\s+`).ReplaceAllString(text, "") }
 	code := ""
-	for _, path := range []string{"gateway/main.go", "../contrib/grpclock/example_test.go"} {
+	for _, path := range []string{"gateway/main.go", "../contrib/grpclock/example_test.go", "../engine/elect/example_test.go"} {
 		text, err := os.ReadFile(filepath.FromSlash(path))
 		if err != nil {
 			t.Fatal(err)
 		}
 		code += flat(string(text))
 	}
-	for _, block := range testkit.CodeBlocks(t, "docs/GATEWAY.md", "go") {
+	for _, block := range append(testkit.CodeBlocks(t, "docs/GATEWAY.md", "go"), testkit.CodeBlocks(t, "docs/ELECTION.md", "go")...) {
 		if !strings.Contains(code, flat(block)) {
 			t.Errorf("no test runs this code of the page:\n%s", block)
 		}

@@ -61,7 +61,7 @@ func drawPictures(entries []entry, summaries []Summary) (all []drawn) {
 // callersChart is the throughput of callers that do not meet, against how many there are.
 func callersChart(entries []entry, summaries []Summary) chart.Chart {
 	return overCallers(chart.Chart{
-		Title: "Uncontended locks: pairs per second", XLabel: "callers in one process", Note: "Each call locks and unlocks a name that nobody else wants. More is better.",
+		Title: "Uncontended locks: pairs per second", XLabel: "callers in one process", Note: "Each call has a name of its own. More is better.",
 	}, distinct, func(s Summary) float64 { return s.PairsPerSecond.Median }, entries, summaries)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,11 @@ func drawAnew(t *testing.T, results string, files []string, r interface{ write(i
 			t.Fatal(err)
 		}
 		compareWith(t, filepath.Join(results, file), got)
+		for _, line := range regexp.MustCompile(`class="line (c\d+)"`).FindAllSubmatch(got, -1) {
+			if !bytes.Contains(got, append([]byte("."), append(line[1], " { stroke: "...)...)) {
+				t.Errorf("%s: a line of the class %s has no colour", file, line[1])
+			}
+		}
 	}
 }
 

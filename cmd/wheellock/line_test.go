@@ -200,7 +200,7 @@ func TestSimpleLocks(t *testing.T) {
 		want string
 	}{
 		{[]string{"show", "job:1"}, 0, "simple lock\n  held by    shop@pod-1:1\n"},
-		{[]string{"show", "job:2"}, 1, "not a lock: the key is a string\n"},
+		{[]string{"show", "job:2"}, 1, "not a lock: the key is a string\n             simple locks of other libraries: --kind simple\n"},
 		{[]string{"show", "--kind", "simple", "job:2"}, 0, "simple lock\n  held by    their token, whose process is not known\n"},
 		{[]string{"ls", "--kind", "simple", "--sort", "name", "job:*"}, 0, "shop@pod-1:1  job:1\n"},
 		{[]string{"ls", "job:*"}, 0, "simple   shop@pod-1:1  job:1\n"},
@@ -222,6 +222,9 @@ func TestSimpleLocks(t *testing.T) {
 		t.Errorf("keys %q", keys)
 	}
 	server.MustDo("SET", "job:4", strings.Repeat("their long token", 1000), "PX", "60000")
+	if out := wheellock(t, "ls", "--redis", server.URL(), "--kind", "simple", "job:4").want(t, 0).stdout.String(); len(out) > 300 {
+		t.Errorf("ls is as wide as a value:\n%s", out)
+	}
 	wheellock(t, "force", "--redis", server.URL(), "--yes", "--kind", "simple", "job:4").want(t, 0, "freed job:4\n")
 	env := wheellock(t, "lock", "--redis", server.URL(), "job:4", "--", os.Args[0], "lock", "--redis", server.URL(), "--kind", "simple", "job:2", "--", "env").
 		want(t, 0).stdout.String()

@@ -10,6 +10,19 @@ import (
 	"github.com/wheellock/wheellock/engine/enginetest"
 )
 
+// campaign works while this process leads.
+func campaign(ctx context.Context, election *elect.Election, work func(ctx context.Context, term int64) error) error {
+	lead := func(ctx context.Context, term int64) error {
+		for ctx.Err() == nil { // ends before anybody else can lead
+			if err := work(ctx, term); err != nil { // every write has the term; the store refuses lower ones
+				return err // Run gives the leadership up and returns it
+			}
+		}
+		return nil
+	}
+	return election.Run(ctx, lead) // until ctx ends
+}
+
 // Two processes are candidates. The first one leads until it is shut down, then the second one does.
 func Example() {
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere
@@ -24,10 +37,10 @@ func Example() {
 		ctx, shutDown := context.WithCancel(context.Background())
 		processes = append(processes, shutDown)
 		go func() {
-			ended <- election.Run(ctx, func(ctx context.Context, term int64) error {
+			ended <- campaign(ctx, election, func(ctx context.Context, term int64) error {
 				leader, err := election.Leader(ctx)
 				led <- fmt.Sprintln(identity, "leads; Leader says", leader.Identity, leader.Term == term, err)
-				<-ctx.Done() // the work goes here; it sends the term with every write
+				<-ctx.Done()
 				return nil
 			})
 		}()

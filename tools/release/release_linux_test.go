@@ -21,6 +21,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -111,7 +112,7 @@ func rehearse(t *testing.T) *release {
 	return r
 }
 
-// archives have the programs, their licence and completions, and nothing else.
+// archives have the programs, completions, all licences, and nothing else.
 func (r *release) archives(t *testing.T) {
 	for _, target := range targets {
 		goos, arch, _ := strings.Cut(target, "/")
@@ -132,7 +133,7 @@ func (r *release) archives(t *testing.T) {
 			untar(t, unpacked, dir)
 		}
 		want := []string{"LICENSE", "completions/wheellock.bash", "completions/wheellock.fish", "completions/wheellock.zsh", "loadgen" + exe, "wheellock" + exe}
-		if have := filesIn(t, dir); !slices.Equal(have, want) {
+		if have := r.besidesLicenses(t, dir, "licenses", programs, target); !slices.Equal(have, want) {
 			t.Errorf("%s has %q, want %q", target, have, want)
 		}
 		for _, program := range programs {
@@ -141,7 +142,7 @@ func (r *release) archives(t *testing.T) {
 	}
 }
 
-// packages install the same, the licence and completions where the system looks for them, and the units of docs/KUBERNETES.md as examples.
+// packages install the same, licences and completions where the system looks for them, and the units of docs/KUBERNETES.md as examples.
 func (r *release) packages(t *testing.T) {
 	places := map[string][]string{
 		"deb": {"usr/share/doc/wheellock/copyright", "usr/share/zsh/vendor-completions/_wheellock"},
@@ -165,7 +166,9 @@ func (r *release) packages(t *testing.T) {
 				"usr/share/doc/wheellock/examples/report.service", "usr/share/doc/wheellock/examples/report.timer",
 			}, own...)
 			slices.Sort(want)
-			have := slices.DeleteFunc(filesIn(t, root), func(name string) bool { return strings.HasPrefix(name, "var/") })
+			licenses := map[string]string{"deb": "usr/share/doc/wheellock/licenses", "rpm": "usr/share/licenses/wheellock"}[format]
+			have := r.besidesLicenses(t, root, licenses, programs, "linux/"+arch)
+			have = slices.DeleteFunc(have, func(name string) bool { return strings.HasPrefix(name, "var/") })
 			if !slices.Equal(have, want) {
 				t.Errorf("%s for %s installs %q, want %q", format, arch, have, want)
 			}
@@ -177,6 +180,32 @@ func (r *release) packages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// besidesLicenses are the files of a folder without the licences in dir, where each module that the programs are built from has one, and Go.
+func (r *release) besidesLicenses(t *testing.T, root, dir string, programs []string, target string) (others []string) {
+	t.Helper()
+	of := make(map[string]bool)
+	for _, name := range filesIn(t, root) {
+		module, is := strings.CutPrefix(path.Dir(name), dir+"/")
+		if !is {
+			others = append(others, name)
+		} else if strings.HasPrefix(path.Base(name), "LICENSE") && read(t, filepath.Join(root, name)) != "" {
+			of[module] = true
+		}
+	}
+	linked := []string{"go"}
+	for _, program := range programs {
+		for _, dep := range r.built(t, program, target).Deps {
+			linked = append(linked, dep.Path)
+		}
+	}
+	for _, module := range linked {
+		if !of[module] {
+			t.Errorf("%s: no licence of %s in %s", target, module, dir)
+		}
+	}
+	return others
 }
 
 // user is the one that images run as.
@@ -219,7 +248,8 @@ func (r *release) images(t *testing.T) {
 			layers := mutate.Extract(image)
 			defer layers.Close()
 			untar(t, layers, root)
-			if have, want := filesIn(t, root), []string{"ko-app/" + program}; !slices.Equal(have, want) {
+			have := r.besidesLicenses(t, root, "var/run/ko/licenses", []string{program}, "linux/"+arch)
+			if want := []string{"ko-app/" + program, "var/run/ko/LICENSE"}; !slices.Equal(have, want) {
 				t.Errorf("%s for %s has %q, want %q", program, arch, have, want)
 			}
 			r.check(t, filepath.Join(root, "ko-app", program), program, "linux/"+arch, user)
@@ -403,7 +433,7 @@ func (r *release) check(t *testing.T, file, program, target string, uid uint32) 
 		t.Errorf("%s says that it is %q, want %q", file, said, want)
 	}
 	if program == "loadgen" { // with an engine, and a Redis in memory
-		if said := r.alone(t, file, uid, "--duration", "100ms", "--warmup", "10ms"); !strings.Contains(said, "EXCLUSION: HELD") {
+		if said := r.alone(t, file, uid, "--duration", "100ms", "--warmup", "10ms"); !strings.Contains(said, "no violation, no key left behind, nobody stranded") {
 			t.Errorf("%s says\n%s", file, said)
 		}
 	}

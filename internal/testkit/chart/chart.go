@@ -21,7 +21,7 @@ import (
 // The places of a chart, in its own units: about pixels on a phone.
 const (
 	width, height            = 480.0, 250.0
-	left, right, top, bottom = 58.0, 14.0, 16.0, 40.0
+	left, right, top, bottom = 58.0, 18.0, 16.0, 40.0
 	narrowText               = 15.0 // the size of texts on a narrow screen, where they are larger in these units
 )
 

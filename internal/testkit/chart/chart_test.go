@@ -29,7 +29,7 @@ func elements(t *testing.T, drawing string) map[string]int {
 
 func TestGapsAreNotDrawn(t *testing.T) {
 	c := Chart{X: Axis{To: 2}, Y: Axis{To: 10}, Lines: []Line{{"a", 1, false, []Point{{0, 0, ""}, {1, math.NaN(), ""}, {2, 10, ""}}}}}
-	if drawing, want := string(c.SVG()), `d="M58.0 210.0M466.0 16.0"`; !strings.Contains(drawing, want) {
+	if drawing, want := string(c.SVG()), `d="M58.0 210.0M462.0 16.0"`; !strings.Contains(drawing, want) {
 		t.Errorf("the path is not %s: %s", want, drawing)
 	}
 }

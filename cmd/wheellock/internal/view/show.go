@@ -130,6 +130,9 @@ func (l *Lock) write(w io.Writer) {
 		line("kind", "semaphore or latch, which look the same (or any other number)")
 	case l.Foreign != "":
 		line("kind", "not a lock: the key is a %s", l.Foreign)
+		if l.Foreign == "string" {
+			line("", simpleOfOthers)
+		}
 	default:
 		line("held by", "nobody")
 	}

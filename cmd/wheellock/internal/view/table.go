@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/engine"
 )
 
 // table is what ls and force --holder print, page by page.
@@ -28,6 +29,8 @@ func newTable(env *cli.Env) *table {
 const simpleOfOthers = "simple locks of other libraries: --kind simple"
 
 const (
+	mostOfSimple = 80 // columns of a holder, more than an engine's has; with --kind simple it is the value of any string
+
 	lsForm      = "%7s  %-7s  %-*s  %s"
 	waitingForm = "%7s "
 )
@@ -92,6 +95,8 @@ func (l *Lock) holder() string {
 		who = "nobody (left by " + who + ")"
 	case o.Detached:
 		who = "nobody (min hold, or detached)"
+	case l.Kind == engine.KindSimple:
+		who = cutMiddle(who, mostOfSimple)
 	}
 	if more := l.Holders - 1; more > 0 {
 		who = fmt.Sprintf("%s +%d", who, more)
