@@ -136,7 +136,7 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 		tb.Fatal(err)
 	}
 	var files []*file
-	for _, name := range theirTests(tb, filepath.Join(s.source(tb), s.dir), s.file) {
+	for _, name := range theirTests(tb, filepath.Join(s.source(tb), s.dir), "*_test.go") {
 		files = append(files, readFile(tb, name, s.change))
 	}
 	made := joined{overlay: filepath.Join(dir, "overlay.json"), known: make(map[string]bool)}
@@ -163,9 +163,6 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 		seen[at] = write(tb, filepath.Join(dir, base), []byte(text))
 		made.tests = append(made.tests, tests...)
 	}
-	for ours, theirs := range s.besides {
-		seen[filepath.Join(shim, ours)] = filepath.Join(s.source(tb), theirs)
-	}
 	replace, err := json.Marshal(map[string]any{"Replace": seen})
 	if err != nil {
 		tb.Fatal(err)
@@ -174,10 +171,10 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 	return made
 }
 
-// theirTests are the files of tests in a folder: all, or one.
-func theirTests(tb testing.TB, folder, file string) []string {
+// theirTests are the files of tests in a folder that have such a name.
+func theirTests(tb testing.TB, folder, pattern string) []string {
 	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, cmp.Or(file, "*_test.go")))
+	names, err := filepath.Glob(filepath.Join(folder, pattern))
 	if err != nil {
 		tb.Fatal(err)
 	}
