@@ -70,16 +70,16 @@ race: prepare
 	@# make lint has vetted all.
 	@# The model of Redis is no product, runs under a mutex, and every engine loads 640 KB of scripts into it: the detector would spend a
 	@# fifth to a third of the processor time of virtual worlds on it. What synchronizes there still counts, whoever calls it. Nor is there
-	@# anything to see in the SQL of docs/FENCING.md, which make plain tries.
-	@$(GO) test -race $(foreach package,github.com/yuin/gopher-lua/... $(addprefix github.com/wheellock/wheellock/internal/,redismodel redisnet),-gcflags=$(package)=-race=false) -vet=off -count 1 -timeout 15m -skip 'TestFencingDocument$$' $(if $(V),-v) $(RACED)
+	@# anything to see in the SQL of docs/FENCING.md, which make plain tries, or in the thousands of methods by which rueidis puts words
+	@# into commands: to compile them for the detector takes 36 s of a processor, without it and without inlining 16 s.
+	@$(GO) test -race $(foreach package,github.com/yuin/gopher-lua/... $(addprefix github.com/wheellock/wheellock/internal/,redismodel redisnet),-gcflags=$(package)=-race=false) \
+		'-gcflags=github.com/redis/rueidis/internal/cmds=-race=false -l' -vet=off -count 1 -timeout 15m -skip 'TestFencingDocument$$' $(if $(V),-v) $(RACED)
 
-# Without it: all other tests, all worlds of those of which make race runs some, and goroutines stalled at named points
+# Without it: all other tests, and all worlds of those of which make race runs some
 plain: prepare
 	@echo "== go test, all but what make race runs whole"
 	@raced=$$(echo $(RACED) | tr ' ' '\n' | grep -v '/engine$$'); $(GO) test -vet=off -count 1 -timeout 15m $(if $(V),-v) \
 		$$($(GO) list ./... | grep -vxF "$$raced")
-	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points, and every fault of every kind"
-	@$(GO) test -tags wheellock_stall -vet=off -count 1 -run 'Stalled|Kinds|LeaseShorterThan|WaitsThrough' -skip OnRealServers $(if $(V),-v) ./dispatcher ./engine/faults
 
 # Beside a real Redisson, briefly; needs a JDK 17, mvn, and once Maven Central
 redisson: prepare
@@ -128,6 +128,10 @@ explore: ## every order of events in small worlds, DEEP walks; SEED=n
 	@$(GO) -C internal/trial/explore test -count 1 -timeout 0 -v -run '^(TestSearch|TestWalk)$$' . -args -full -walks $(or $(DEEP),20000) $(if $(SEED),-seed $(SEED))
 
 bubble: ## engines in virtual time, for VIRTUAL (1h); SEED=n
+	@# All in one module: each has other versions of what the core imports, so that with the tag the core would be compiled for each.
+	@echo "== go test -tags wheellock_stall, with goroutines stalled at named points, and every fault of every kind"
+	@$(GO) -C internal/trial test -tags wheellock_stall -vet=off -count 1 -run 'Stalled|Kinds|LeaseShorterThan|WaitsThrough' -skip OnRealServers $(if $(V),-v) \
+		$(addprefix github.com/wheellock/wheellock/,dispatcher engine/faults)
 	@echo "== go test -tags wheellock_stall, engines in virtual time"
 	@$(GO) -C internal/trial/bubble test -count 1 -timeout 0 -tags wheellock_stall -v -run '^TestBubble' . -args -for $(or $(VIRTUAL),1h) $(if $(SEED),-seed $(SEED))
 

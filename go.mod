@@ -17,4 +17,4 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/sync v0.11.0 // indirect
+require golang.org/x/sync v0.19.0 // indirect

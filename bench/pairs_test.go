@@ -16,11 +16,9 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// open opens an engine that takes so many requests at once; 0: the default.
-func open(b *testing.B, s *redistest.Server, requests int) *engine.Engine {
-	e, err := engine.Open(context.Background(), engine.Options{
-		Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}, MaxRequests: requests,
-	})
+// open opens an engine.
+func open(b *testing.B, s *redistest.Server) *engine.Engine {
+	e, err := engine.Open(context.Background(), engine.Options{Redis: rueidis.ClientOption{InitAddress: []string{s.Addr()}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,7 +55,7 @@ func BenchmarkDistinct(b *testing.B) {
 	server := redistest.Start(b)
 	for _, callers := range []int{1, 64, 1024, 4096} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			pairs(b, open(b, server, 0), callers, distinct)
+			pairs(b, open(b, server), callers, distinct)
 		})
 	}
 }

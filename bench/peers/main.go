@@ -143,7 +143,7 @@ func parseFlags(args []string) (options, error) {
 	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks and limits, but fleets")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
-	flags.StringVar(&opts.out, "out", defaultOut(), "`directory` for results.md, results.json and the pictures")
+	flags.StringVar(&opts.out, "out", "results", "`directory` for results.md, results.json and the pictures")
 	flags.Func("redis-server", "`command` that starts the server, with arguments if there are any (default redis-server); given several times it compares "+
 		"servers", func(command string) error {
 		opts.servers = append(opts.servers, command)
@@ -164,7 +164,7 @@ func parseFlags(args []string) (options, error) {
 	if opts.servers == nil {
 		opts.servers = []string{"redis-server"}
 	}
-	if opts.outages && opts.out == defaultOut() {
+	if opts.outages && opts.out == "results" {
 		opts.out = filepath.Join(opts.out, "outage")
 	}
 	if opts.rounds < 1 || opts.length <= 0 || opts.away < 0 {
@@ -215,19 +215,6 @@ func choose[T any](list string, items []T, name func(T) string) ([]T, error) {
 		}
 	}
 	return all, nil
-}
-
-// defaultOut is this module's results folder, whether the program runs in the module or at the top of the project.
-func defaultOut() string {
-	if fromTop := filepath.Join("bench", "peers"); isDir(fromTop) {
-		return filepath.Join(fromTop, "results")
-	}
-	return "results"
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func explain(flags *flag.FlagSet) {

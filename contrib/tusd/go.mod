@@ -9,7 +9,6 @@ require (
 )
 
 require (
-	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108 // indirect
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/panjf2000/ants/v2 v2.12.1 // indirect

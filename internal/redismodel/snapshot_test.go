@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-
-	"github.com/wheellock/wheellock/scripts"
 )
 
 // stateOf is all that stands.
@@ -63,30 +61,5 @@ func TestStatesAreEqualWhateverTheWay(t *testing.T) {
 	b.Micros += 6000 // the key lives through its last millisecond
 	if x, y := stateOf(a), stateOf(b); !bytes.Equal(x, y) {
 		t.Errorf("%q and %q", x, y)
-	}
-}
-
-func TestScriptsRun(t *testing.T) {
-	s := New(NewInterpreter())
-	s.Micros = 1_700_000_000_000_000
-	keys, me, you := []string{"stock:7"}, []string{"0", "me:1", "30000"}, []string{"0", "you:1", "30000"}
-	for _, want := range []struct {
-		args   []string
-		answer int64
-	}{{me, 1}, {you, -30002}, {me, 1}} {
-		if got := s.Eval(scripts.Acquire.Text, keys, want.args); got.Int != want.answer {
-			t.Fatalf("acquire %v: %v, want %d", want.args, got, want.answer)
-		}
-	}
-	s.Refuse("READONLY You can't write against a read only replica.", 0)
-	if got := s.Eval(scripts.Release.Text, keys, []string{"PUBLISH", "me:1", "channel"}); got.Int != int64(scripts.ReadOnly.Reply()) {
-		t.Fatalf("release: %v", got)
-	}
-	s.Refuse("", 0)
-	heard := ""
-	s.Publish = func(channel, message string, sharded bool) { heard = channel + " " + message }
-	s.Subscribers = func(string, bool) int { return 3 }
-	if got := s.Eval(scripts.Release.Text, keys, []string{"PUBLISH", "me:1", "channel"}); got.Int != 3 || heard != "channel 0" {
-		t.Fatalf("release: %v, heard %q", got, heard)
 	}
 }

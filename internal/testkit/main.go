@@ -1,5 +1,5 @@
 // Package testkit is what the tests of the engine share: engines on real servers (engine.go), calls that must succeed (calls.go),
-// what must be left when all is over (quiet.go), how often something is tried (scale.go), a clock as slow as the machine (pace.go),
+// what must be left when all is over (quiet.go), how often something is tried (scale.go),
 // clusters (cluster.go), a client that is not ours (outsider.go), the rights of SECURITY.md (acl.go),
 // servers with TLS (authority.go).
 //

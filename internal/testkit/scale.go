@@ -35,16 +35,6 @@ func Times(tb testing.TB, full, least int) int {
 	return max(least, int(float64(full)*s))
 }
 
-// Lasting is times for durations.
-func Lasting(tb testing.TB, full, least time.Duration) time.Duration {
-	tb.Helper()
-	s, err := Scale()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return max(least, time.Duration(float64(full)*s))
-}
-
 // Reached reports whether a count has come to want, or has stood still for Patience: however slow a machine is, it goes on. Any
 // goroutine may ask.
 func Reached(want int64, count func() int64) func() bool {

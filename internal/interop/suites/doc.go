@@ -1,5 +1,4 @@
-// Package suites runs the tests of other lock libraries, and of what locks are used in, on the engine: those of redislock, redsync,
-// rueidislock and etcd's package concurrency on shims with their API, those of gocron, tusd and certmagic on the adapters of contrib.
+// Package suites runs tests of what locks are used in, gocron and tusd, on the adapters of contrib.
 //
 // None of their files is here. joined_test.go reads a suite's tests from the module cache, leaves out what they do not need, and has the
 // compiler see them in the folder of the shim (go test -overlay), where a file ours_test.go may have replaced a declaration of theirs. A shim

@@ -21,7 +21,7 @@ type declared struct {
 	names []string // for a method that of its type
 	text  string
 	uses  map[string]bool // identifiers in it
-	test  bool            // a Test, or an Example that is run
+	test  bool
 }
 
 // file is one of theirs.
@@ -32,7 +32,7 @@ type file struct {
 }
 
 // readFile takes a test file apart.
-func readFile(tb testing.TB, path string, change map[string]string) *file {
+func readFile(tb testing.TB, path string) *file {
 	tb.Helper()
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -49,8 +49,7 @@ func readFile(tb testing.TB, path string, change map[string]string) *file {
 		if i.Name != nil {
 			name = i.Name.Name
 		}
-		line := fmt.Sprintf("%s %q", name, cmp.Or(change[from], from))
-		f.imports[cmp.Or(name, called(from))] = line
+		f.imports[cmp.Or(name, called(from))] = fmt.Sprintf("%s %q", name, from)
 	}
 	for _, d := range parsed.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
@@ -58,9 +57,6 @@ func readFile(tb testing.TB, path string, change map[string]string) *file {
 		}
 		one := &declared{names: namesOf(d), uses: make(map[string]bool)}
 		one.text = string(src[set.Position(d.Pos()).Offset:set.Position(d.End()).Offset])
-		for old, text := range change {
-			one.text = strings.ReplaceAll(one.text, old, text)
-		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
 				one.uses[id.Name] = true
@@ -69,7 +65,7 @@ func readFile(tb testing.TB, path string, change map[string]string) *file {
 		})
 		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
 			name := f.Name.Name
-			one.test = isTest.MatchString(name) && name != "TestMain" || isExample.MatchString(name) && strings.Contains(one.text, "// Output:")
+			one.test = isTest.MatchString(name) && name != "TestMain"
 		}
 		f.decls = append(f.decls, one)
 	}
@@ -78,7 +74,6 @@ func readFile(tb testing.TB, path string, change map[string]string) *file {
 
 var (
 	isTest    = regexp.MustCompile(`^Test($|[^a-z])`)
-	isExample = regexp.MustCompile(`^Example($|[^a-z])`)
 	isVersion = regexp.MustCompile(`^v[0-9]+$`)
 )
 
@@ -136,13 +131,13 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 		tb.Fatal(err)
 	}
 	var files []*file
-	for _, name := range theirTests(tb, filepath.Join(s.source(tb), s.dir), s.file) {
-		files = append(files, readFile(tb, name, s.change))
+	for _, name := range theirTests(tb, filepath.Join(s.source(tb), s.dir), "*_test.go") {
+		files = append(files, readFile(tb, name))
 	}
 	made := joined{overlay: filepath.Join(dir, "overlay.json"), known: make(map[string]bool)}
 	ours := make(map[string]bool)
 	for _, name := range theirTests(tb, shim, "ours_test.go") {
-		for _, d := range readFile(tb, name, nil).decls {
+		for _, d := range readFile(tb, name).decls {
 			for _, name := range d.names {
 				ours[name] = true
 			}
@@ -163,9 +158,6 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 		seen[at] = write(tb, filepath.Join(dir, base), []byte(text))
 		made.tests = append(made.tests, tests...)
 	}
-	for ours, theirs := range s.besides {
-		seen[filepath.Join(shim, ours)] = filepath.Join(s.source(tb), theirs)
-	}
 	replace, err := json.Marshal(map[string]any{"Replace": seen})
 	if err != nil {
 		tb.Fatal(err)
@@ -174,10 +166,10 @@ func (s *suite) join(tb testing.TB, dir string) joined {
 	return made
 }
 
-// theirTests are the files of tests in a folder: all, or one.
-func theirTests(tb testing.TB, folder, file string) []string {
+// theirTests are the files of tests in a folder that have such a name.
+func theirTests(tb testing.TB, folder, pattern string) []string {
 	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, cmp.Or(file, "*_test.go")))
+	names, err := filepath.Glob(filepath.Join(folder, pattern))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -235,9 +227,7 @@ func (s *suite) needed(files []*file, ours, known map[string]bool) map[*declared
 			switch {
 			case d.test && (s.about == nil || slices.ContainsFunc(s.about, func(name string) bool { return d.uses[name] })):
 				known[d.names[0]] = true
-				if !s.lacks(d.names[0]) {
-					todo = append(todo, d)
-				}
+				todo = append(todo, d)
 			case !d.test && !slices.ContainsFunc(d.names, isOurs):
 				for _, name := range d.names {
 					by[name] = append(by[name], d)

@@ -22,7 +22,7 @@ func TestSuites(t *testing.T) {
 			dir := t.TempDir()
 			made := s.join(t, dir)
 			for _, l := range s.out {
-				if test, _, _ := strings.Cut(l.test, "/"); !made.known[test] {
+				if !made.known[l.test] {
 					t.Errorf("the table has %s, which is none of the tests", l.test)
 				}
 				t.Logf("left out: %s: %s", l.test, l.why)
@@ -44,24 +44,18 @@ func (s *suite) run(t *testing.T, dir string, made joined) {
 	if len(made.tests) == 0 {
 		t.Error("there are no tests")
 	}
-	skipped := make(map[string][]string) // of a test: subtests
 	out := make(map[string]bool)
 	for _, l := range s.out {
 		out[l.test] = true
-		if test, _, sub := strings.Cut(l.test, "/"); sub {
-			skipped[test] = append(skipped[test], exactly(l.test))
-		}
-		if l.how == fails {
-			t.Run(l.test, func(t *testing.T) {
-				t.Parallel()
-				said, err := s.test(t, binary, l.test)
-				if err == nil {
-					t.Errorf("it passes, or is no more, but the table has it: %s", l.why)
-				} else if !strings.Contains(said, l.says) {
-					t.Errorf("it does not say %q: %s\n%s", l.says, l.why, said)
-				}
-			})
-		}
+		t.Run(l.test, func(t *testing.T) {
+			t.Parallel()
+			said, err := s.test(t, binary, l.test)
+			if err == nil {
+				t.Errorf("it passes, or is no more, but the table has it: %s", l.why)
+			} else if !strings.Contains(said, l.says) {
+				t.Errorf("it does not say %q: %s\n%s", l.says, l.why, said)
+			}
+		})
 	}
 	for _, test := range made.tests {
 		if out[test] {
@@ -69,25 +63,18 @@ func (s *suite) run(t *testing.T, dir string, made joined) {
 		}
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
-			if said, err := s.test(t, binary, test, skipped[test]...); err != nil {
+			if said, err := s.test(t, binary, test); err != nil {
 				t.Errorf("%v\n%s", err, said)
 			}
 		})
 	}
 }
 
-// test runs one, or a subtest, without some subtests, and returns the beginning of what it said.
-func (s *suite) test(t *testing.T, binary, name string, skipped ...string) (string, error) {
-	args := []string{"-test.v", "-test.run", exactly(name), "-test.timeout", "5m"}
-	if skipped != nil {
-		args = append(args, "-test.skip", strings.Join(skipped, "|"))
-	}
-	cmd := exec.Command(binary, args...)
+// test runs one, and returns the beginning of what it said.
+func (s *suite) test(t *testing.T, binary, name string) (string, error) {
+	cmd := exec.Command(binary, "-test.v", "-test.run", "^"+name+"$", "-test.timeout", "5m")
 	cmd.Dir = s.shim
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	said, err := cmd.CombinedOutput()
 	return string(said[:min(len(said), 4<<10)]), err
 }
-
-// exactly is a pattern for a test, or for a subtest.
-func exactly(name string) string { return "^" + strings.ReplaceAll(name, "/", "$/^") + "$" }

@@ -3,57 +3,28 @@ package suites
 import (
 	"encoding/json"
 	"os/exec"
-	"slices"
 	"testing"
 )
 
 // suite is the tests of a package of somebody else.
 type suite struct {
-	shim        string            // the folder here
-	module, dir string            // where theirs are
-	version     string            // of a module that go.mod does not name
-	file        string            // of tests in dir; empty: all
-	about       []string          // only tests that use one of these names; nil: all
-	inside      string            // their package itself, which is tested, by its API alone
-	change      map[string]string // import paths, and text in the tests
-	besides     map[string]string // files that they need: path from shim, path from the module
-	long        bool              // is run at length only
+	shim        string   // the folder here
+	module, dir string   // where theirs are
+	about       []string // only tests that use one of these names; nil: all
+	inside      string   // their package itself, which is tested, by its API alone
+	long        bool     // is run at length only
 	out         []leftOut
 }
 
-// leftOut is a test that does not count, or a subtest after a slash.
-type leftOut struct {
-	test string
-	how  how
-	reason
-}
+// leftOut is a test that does not count: it is run, and has to fail. why, and what it says then.
+type leftOut struct{ test, why, says string }
 
-// reason is why, and what a test that fails then says.
-type reason struct{ why, says string }
-
-// how says what is done with a test that is left out.
-type how int
-
-const (
-	fails how = iota // it is run, and has to fail
-	lacks            // it is not compiled: the shim lacks what it needs
-)
-
-// lacks reports whether the shim lacks what a test needs.
-func (s *suite) lacks(test string) bool {
-	return slices.ContainsFunc(s.out, func(l leftOut) bool { return l.test == test && l.how == lacks })
-}
-
-// source is the folder of the module, which go.mod names unless version does.
+// source is the folder of the module.
 func (s *suite) source(tb testing.TB) string {
 	tb.Helper()
-	module := s.module
-	if s.version != "" {
-		module += "@" + s.version
-	}
-	said, err := exec.Command("go", "mod", "download", "-json", module).Output()
+	said, err := exec.Command("go", "mod", "download", "-json", s.module).Output()
 	if err != nil {
-		tb.Fatalf("go mod download %s: %v\n%s", module, err, said)
+		tb.Fatalf("go mod download %s: %v\n%s", s.module, err, said)
 	}
 	var found struct{ Dir string }
 	if err := json.Unmarshal(said, &found); err != nil {
@@ -62,96 +33,23 @@ func (s *suite) source(tb testing.TB) string {
 	return found.Dir
 }
 
-const here = "github.com/wheellock/wheellock/internal/interop/suites/"
-
-// Reasons that several tests share.
-var (
-	short     = reason{"a lease of less than 10 ms is refused", "must be from 10ms"}
-	shortens  = reason{"Extend never shortens a lease", "expected ~1m0s"}
-	flaky     = reason{"it breaks the go-redis client, which the engine does not use", "injected failure"}
-	backoff   = reason{why: "it is about redislock's retry strategies, not about locks"}
-	words     = reason{why: "it is about an error type of redsync, which no lock is needed for"}
-	isEqual   = reason{"it compares the error by ==: ours is ErrLockTimeout by errors.Is, with what the engine says", "ERR_LOCK_TIMEOUT"}
-	noSession = reason{why: "an engine has no leases that holds share"}
-)
+// Why two tests fail: ours is ErrLockTimeout by errors.Is, with what the engine says.
+const isEqual, timeout = "it compares the error by ==", "ERR_LOCK_TIMEOUT"
 
 var suites = []*suite{
-	{
-		shim: "redislock", module: "github.com/bsm/redislock",
-		change: map[string]string{
-			"github.com/bsm/redislock": here + "redislock", `"127.0.0.1:6379"`: "redisOpts.Addr",
-			// Ten times as long, for a busy machine.
-			"20*time.Millisecond": "200*time.Millisecond", "50*time.Millisecond": "500*time.Millisecond", "100*time.Millisecond": "time.Second",
-			"50 * time.Millisecond": "500*time.Millisecond", "100 * time.Millisecond": "time.Second",
-		},
-		out: []leftOut{
-			{"TestLock_Refresh_retry_failure", fails, short},
-			{"TestLock_Refresh_expired", fails, short},
-			{"TestLock_Release_expired", fails, short},
-			{"TestLock_Refresh", fails, shortens},
-			{"TestLock_Refresh_retry_success", fails, shortens},
-			{"TestLock_Refresh_retry_transient_error", fails, flaky},
-			{"TestLock_Refresh_retry_transient_error_exhausted", fails, flaky},
-			{"TestNoRetry", lacks, backoff},
-			{"TestLinearBackoff", lacks, backoff},
-			{"TestExponentialBackoff", lacks, backoff},
-			{"TestLimitRetry", lacks, backoff},
-		},
-	},
-	{
-		shim: "redsync", module: "github.com/go-redsync/redsync/v4", long: true,
-		out: []leftOut{
-			{"TestRedisErrorIs", lacks, words},
-			{"TestRedisErrorAs", lacks, words},
-			{"TestScripts_Hash", lacks, reason{why: "it is about the text of redsync's scripts"}},
-		},
-	},
-	{
-		shim: "rueidislock", module: "github.com/redis/rueidis", dir: "rueidislock", long: true,
-		out: []leftOut{
-			{"TestLocker_WithContext_Cleanup", fails, reason{"it looks into rueidislock's own table of who waits", "unexpected length"}},
-		},
-	},
 	{
 		shim: "gocron", module: "github.com/go-co-op/gocron/v2", inside: "github.com/go-co-op/gocron/v2", long: true,
 		about: []string{"testLocker", "testElector", "errorLocker"},
 	},
 	{
-		shim: "tusd/memorylocker", module: "github.com/tus/tusd/v2", dir: "pkg/memorylocker", long: true,
-		out: []leftOut{{"TestMemoryLocker_Timeout", fails, isEqual}},
+		shim: "tusd/memorylocker", module: "github.com/tus/tusd/v2", dir: "pkg/memorylocker",
+		out: []leftOut{{"TestMemoryLocker_Timeout", isEqual, timeout}},
 	},
 	{
-		shim: "tusd/filelocker", module: "github.com/tus/tusd/v2", dir: "pkg/filelocker", long: true,
+		shim: "tusd/filelocker", module: "github.com/tus/tusd/v2", dir: "pkg/filelocker",
 		out: []leftOut{
-			{"TestFileLocker_Timeout", fails, isEqual},
-			{"TestFileLocker_DirectoryNotFound", fails, reason{"a lock needs no folder", "ERR_UPLOAD_NOT_FOUND"}},
-		},
-	},
-	{
-		shim: "certmagic", module: "github.com/caddyserver/certmagic", file: "filestorage_test.go", long: true,
-		change: map[string]string{
-			"github.com/caddyserver/certmagic":                   here + "certmagic",
-			"github.com/caddyserver/certmagic/internal/testutil": here + "certmagic/testutil",
-		},
-		besides: map[string]string{"testutil/testutil.go": "internal/testutil/testutil.go"},
-		out: []leftOut{
-			{"TestFileStorageWriteLock", fails, reason{
-				"Lock under a context that has ended takes nothing, and certmagic's own takes a free lock", "context canceled",
-			}},
-		},
-	},
-	{
-		shim: "etcd", module: "go.etcd.io/etcd/tests/v3", version: "v3.7.3", dir: "integration/clientv3/concurrency", long: true,
-		change: map[string]string{
-			"go.etcd.io/etcd/client/v3":                      here + "etcd/clientv3",
-			"go.etcd.io/etcd/client/v3/concurrency":          here + "etcd",
-			"go.etcd.io/etcd/tests/v3/framework/integration": here + "etcd/integration",
-		},
-		out: []leftOut{
-			{"TestSessionOptions", lacks, noSession},
-			{"TestSessionTTLOptions", lacks, noSession},
-			{"TestSessionCtx", lacks, noSession},
-			{"ExampleSTM_apply", lacks, reason{why: "an engine has no transactions of keys and values"}},
+			{"TestFileLocker_Timeout", isEqual, timeout},
+			{"TestFileLocker_DirectoryNotFound", "a lock needs no folder", "ERR_UPLOAD_NOT_FOUND"},
 		},
 	},
 }

@@ -20,9 +20,8 @@ type Killer struct {
 	binary   string
 	dir      string // where it runs; empty: where the mutant's files are
 	args     []string
-	argsOf   func(m *Mutant) []string // instead of args, where they depend on the mutant
-	took     time.Duration            // without a mutant
-	reaches  func(m *Mutant) bool     // whether it runs the code that was changed
+	took     time.Duration        // without a mutant
+	reaches  func(m *Mutant) bool // whether it runs the code that was changed
 }
 
 const (
@@ -45,16 +44,12 @@ type outcome struct {
 
 // run runs the tests, with what the environment says besides. A mutant that loops is stopped by the limit of processor time, and
 // one that waits for ever by the clock, after so much more.
-func (k *Killer) run(dir string, m *Mutant, more time.Duration, env ...string) outcome {
-	args := k.args
-	if m != nil && k.argsOf != nil {
-		args = k.argsOf(m)
-	}
+func (k *Killer) run(dir string, more time.Duration, env ...string) outcome {
 	limit := max(slower*k.took, leastLimit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit+more)
 	defer cancel()
 	script := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memory, int(limit.Seconds())+1)
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, k.binary}, args...)...)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, k.binary}, k.args...)...)
 	cmd.Dir = k.dir
 	if k.dir == "" {
 		cmd.Dir = dir

@@ -6,7 +6,6 @@ import (
 	"go/printer"
 	"go/token"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -16,14 +15,11 @@ type luaScripts struct {
 	made     map[string][]string // by the variable of a Script: the files that it consists of
 	makes    map[string]string   // by the same: the code that makes it
 	tests    map[string][]string // by the name of a test: the files whose scripts it mentions, itself or what it uses
-	scenes   map[string][]string // the same by the name of a scene, which is that of a subtest
 }
 
 // readScripts parses the package. Names are enough: a variable of a Script has its name in the tests, too, behind "scripts.".
 func readScripts(dir string) (*luaScripts, error) {
-	s := &luaScripts{
-		make(map[string]string), make(map[string][]string), make(map[string]string), make(map[string][]string), make(map[string][]string),
-	}
+	s := &luaScripts{make(map[string]string), make(map[string][]string), make(map[string]string), make(map[string][]string)}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -172,7 +168,6 @@ func (s *luaScripts) readTests(files []*ast.File) {
 				}
 			}
 		}
-		s.readScenes(file)
 	}
 	for name := range mentions {
 		if strings.HasPrefix(name, "Test") {
@@ -196,33 +191,4 @@ func (s *luaScripts) follow(name string, mentions map[string]map[string]bool, be
 	for other := range mentions[name] {
 		s.follow(other, mentions, been, found)
 	}
-}
-
-// readScenes reads the tables of scenes: a name, a script, and so on.
-func (s *luaScripts) readScenes(file *ast.File) {
-	ast.Inspect(file, func(n ast.Node) bool {
-		literal, is := n.(*ast.CompositeLit)
-		if !is || len(literal.Elts) < 3 {
-			return true
-		}
-		name, named := literal.Elts[0].(*ast.BasicLit)
-		script, is := literal.Elts[1].(*ast.SelectorExpr)
-		if named && is && name.Kind == token.STRING && s.made[script.Sel.Name] != nil {
-			scene := strings.ReplaceAll(strings.Trim(name.Value, "\"`"), " ", "_")
-			s.scenes[scene] = append(s.scenes[scene], s.made[script.Sel.Name]...)
-		}
-		return true
-	})
-}
-
-// scenesOf are the names of the scenes that run the script of a file.
-func (s *luaScripts) scenesOf(file string) []string {
-	var names []string
-	for name, files := range s.scenes {
-		if slices.Contains(files, file) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -55,7 +55,7 @@ func (p *plan) time(k *Killer, most time.Duration, reach func(k *Killer, file st
 	file := filepath.Join(dir, "reached")
 	os.Remove(file)
 	k.took = most
-	o := k.run(dir, nil, patience, append(env, "WHEELLOCK_REACHED="+file)...)
+	o := k.run(dir, patience, append(env, "WHEELLOCK_REACHED="+file)...)
 	if o.failed {
 		fmt.Fprintf(os.Stderr, "%s is left out, for without a mutant: %s\n", k.Name, o.why)
 		return never, nil

@@ -69,7 +69,6 @@ func planLua(o *options, work string, say func(string, ...any)) (*plan, error) {
 		return nil, err
 	}
 	p.group()
-	p.scenes(scripts)
 	return p, nil
 }
 
@@ -169,24 +168,4 @@ func runsIn(world, file string) bool {
 		}
 	}
 	return false
-}
-
-var sceneTests = regexp.MustCompile(`^TestAReply`)
-
-// scenes has the tests that play every scene play those of the mutant's script only. A subtest has the name of its scene, with a state
-// of the server before it or what is refused behind it.
-func (p *plan) scenes(scripts *luaScripts) {
-	for _, k := range p.killers {
-		if !sceneTests.MatchString(k.Name) {
-			continue
-		}
-		base := k.args
-		k.argsOf = func(m *Mutant) []string {
-			names := scripts.scenesOf(m.Group)
-			for i := range names {
-				names[i] = regexp.QuoteMeta(names[i])
-			}
-			return append(slices.Clone(base[:1]), "-test.run=^"+k.Name+"$/(^|:_)("+strings.Join(names, "|")+")(,.*)?$")
-		}
-	}
 }

@@ -104,7 +104,7 @@ func (p *plan) surely(k *Killer, m *Mutant, dir string, more time.Duration) (o o
 			env, err = p.ready(dir, change)
 		}
 		if err == nil {
-			o = k.run(dir, m, more, env...)
+			o = k.run(dir, more, env...)
 		}
 		return err == nil && o.why == timedOut
 	}

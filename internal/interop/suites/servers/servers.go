@@ -11,7 +11,6 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/redisserver"
-	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
 var (
@@ -21,9 +20,6 @@ var (
 
 // Addr is the address of a server that nobody else uses: 0 is the first one, and so on.
 func Addr(i int) string { return redisserver.Loopback(server(i).Port) }
-
-// Do sends a command to a server.
-func Do(i int, args ...string) resp.Reply { return server(i).Do(args...) }
 
 func server(i int) *redisserver.Server {
 	mu.Lock()
