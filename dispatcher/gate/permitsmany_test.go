@@ -174,6 +174,7 @@ func TestManyPermitsTakeFewCalls(t *testing.T) {
 
 // A limit travels with the question for its caller, and the last one that a caller had counts for all that wait with one.
 // invariant: limit-counts-all-holds
+// invariant: handoff-only-while-fresh
 func TestLimitScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
 		"it is in each question for a caller that has one, also in one that is sent again": `
