@@ -144,19 +144,6 @@ func TestLinkSaysWhatTheServerDoesNot(t *testing.T) {
 	})
 }
 
-func TestServerIsBusy(t *testing.T) {
-	converse(t, func(d *dialogue) {
-		d.s.Busy(true)
-		for _, command := range [][]string{{"PING"}, {"SUBSCRIBE", "x"}} {
-			d.say(command...)
-			d.hear(0, "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
-		}
-		d.s.Busy(false)
-		d.say("PING")
-		d.hear(0, "+PONG")
-	})
-}
-
 func TestServerClockSteps(t *testing.T) {
 	converse(t, func(d *dialogue) {
 		d.s.Do("SET", "x", "1", "PX", "1000")
