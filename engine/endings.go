@@ -17,6 +17,7 @@ type endings struct {
 	wanted   chan struct{} // nil until Wanted is called
 	notified bool          // wanted is closed
 
+	told   atomic.Bool           // PermitIDs was called
 	failed atomic.Pointer[error] // why it ended, if it was NotAlive
 
 	whole *Hold // the hold of several locks of which this is a part; nil: of none

@@ -12,7 +12,8 @@ import (
 // [PermitSemaphore] of its name, which a Java service finds as an RPermitExpirableSemaphore. Nothing is to be set up: n travels with each
 // call that asks Redis, which makes it the number of permits, those that are held among them. So a program that is deployed with another n
 // takes effect with its next call, and a limit that shrinks ends no hold: nobody comes in until fewer than n are held. If two programs use
-// different n for one name, the last call counts, also for callers that wait already. [PermitSemaphore.Available] and
+// different n for one name, the last call counts, also for callers that wait already: in another process [Options].HandoffTime later, for
+// which permits pass from caller to caller there. [PermitSemaphore.Available] and
 // [PermitSemaphore.Acquired] say how many permits are free and held, so their sum is n.
 //
 // A permit whose process has died comes back by its lease. A name that nobody uses leaves nothing in Redis after a day, unless its permits

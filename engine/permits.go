@@ -59,16 +59,23 @@ func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...Lo
 }
 
 // PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
-// lock.
+// lock. Ask for those of a [Limit] before Unlock: if nobody has, Unlock may pass the permits on, with their ids.
 func (h *Hold) PermitIDs() []string {
 	if h.permits == 0 {
 		return nil
 	}
+	h.listeners().told.Store(true)
 	ids := make([]string, h.permits)
 	for i := range ids {
 		ids[i] = hex.EncodeToString(scripts.PermitID(h.e.uuid, h.core.Tenure+uint64(i)))
 	}
 	return ids
+}
+
+// Told reports whether PermitIDs was called. It implements gate.Teller.
+func (h *held) Told() bool {
+	l := h.endings.Load()
+	return l != nil && l.told.Load()
 }
 
 // Release frees permits by their ids, also those of other holders: all of them, or none and [ErrLost] if one is not held any

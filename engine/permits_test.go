@@ -224,6 +224,17 @@ func TestPermitRelease(t *testing.T) {
 		b.wantNil("Release of our own", p.Release(b.Context(), id, id))
 		b.wantPermits(p, 4, 0)
 	}))
+	t.Run("of a Limit, by ids that its holder told, frees those of nobody else", spec(engine.Options{}, func(b *bubble) {
+		limit, p := b.Limit("pool", 1), b.another(engine.Options{}).PermitSemaphore("pool")
+		h := b.lock(limit)
+		ids := h.PermitIDs()
+		next := b.queue(limit)
+		b.unlock(h)
+		granted := next.granted()
+		b.wantIs("Release", p.Release(b.Context(), ids...), engine.ErrLost)
+		b.wantHeld(granted)
+		b.wantPermits(p, 0, 1)
+	}))
 	t.Run("of what is no id is ErrInvalid", spec(engine.Options{}, func(b *bubble) {
 		p := b.PermitSemaphore("pool")
 		b.wantIs("Release()", p.Release(b.Context()), engine.ErrInvalid)

@@ -16,6 +16,19 @@ type Renewer interface {
 	NotifyRenewal()
 }
 
+// Teller is an Ender of a hold of permits that knows whether their ids were told: then others may free them.
+type Teller interface {
+	Ender
+	// Told reports it. It does not block.
+	Told() bool
+}
+
+// told reports whether the ids of the hold's permits were told.
+func (h *Hold) told() bool {
+	by, tells := h.By.(Teller)
+	return tells && by.Told()
+}
+
 // renewer is By, if it is one; else nil.
 func (h *Hold) renewer() Renewer {
 	by, _ := h.By.(Renewer)

@@ -10,20 +10,21 @@ import (
 // freeing is a PermitFree by ids. It frees all ids or none: the permits of other engines are freed first; then the holds of this engine that
 // have some of the ids end.
 type freeing struct {
-	ours []*permit
+	ps   *permits
+	ours []*Hold // permits change hands (handOn): these holds end, not those that have their permits when the answer comes
 	ack  Settler
 }
 
 // free takes the ids of this engine's holds out of c. If no others are left, these holds end now. True: nothing is left of c.
 func (ps *permits) free(c *Change) (done bool) {
-	f := &freeing{ack: c.Ack}
+	f := &freeing{ps: ps, ack: c.Ack}
 	ids, kept := c.Args.PermitFree().IDs, PermitFreeArgs{}
 	for i, number := range c.Numbers {
 		switch p := ps.find(number); {
 		case p == nil:
 			kept.IDs += ids.At(i)
-		case !slices.Contains(f.ours, p):
-			f.ours = append(f.ours, p)
+		case !slices.Contains(f.ours, p.h):
+			f.ours = append(f.ours, p.h)
 		}
 	}
 	c.Args, c.Ack = kept.Args(), f
@@ -37,10 +38,10 @@ func (ps *permits) free(c *Change) (done bool) {
 // It implements Settler.
 func (f *freeing) Settle(out Outcome) bool {
 	all := &jointAck{ack: f.ack}
-	for _, p := range f.ours {
-		if out.Why == Granted && p.h.alive { // else it has ended meanwhile
-			p.h.By.End(Unlocked)
-			p.ps.end(p, all)
+	for _, h := range f.ours {
+		if p := f.ps.of(h); out.Why == Granted && p != nil { // else it has ended meanwhile
+			h.By.End(Unlocked)
+			f.ps.end(p, all)
 			all.left++
 		}
 	}
@@ -88,12 +89,13 @@ func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 }
 
 // handOn makes p, which its holder gives back, that of the first waiter, if it wants just these permits of the same limit (invariant:
-// handoff-only-while-fresh). Permits without a limit are never handed on: whoever knows their ids may free them. False: p is to end.
+// handoff-only-while-fresh). Permits without a limit are never handed on, nor those whose ids the holder was told: whoever knows them may free
+// the permits. Nor are those of a limit that is not the last one here any more: more of them may be held than it allows. False: p is to end.
 func (s *Sequencer) handOn(now Time, p *permit) bool {
 	fits := func(w *Waiter) bool {
 		return w != nil && !w.Try && w.Limit == p.limit && w.N == p.n && w.fits(&p.Tenure)
 	}
-	if p.limit == 0 || !p.fresh(now, s.cfg) || s.rests(now) {
+	if p.limit == 0 || p.limit != s.limit || !p.fresh(now, s.cfg) || p.h.told() || s.rests(now) {
 		return false
 	}
 	q, before := &s.contest.queue, p.h
@@ -127,12 +129,15 @@ func (s *Sequencer) Extend(now Time, h *Hold, lease time.Duration, ack Settler, 
 	s.advance(now, fx)
 }
 
-// Oldest is when the oldest living hold was granted: the first of them.
+// Oldest is when the oldest living hold was granted. The first permits may have been handed on.
 func (s *Sequencer) Oldest() Time {
-	if len(s.permits.held) == 0 {
-		return Never
+	oldest := Never
+	for _, p := range s.permits.held {
+		if p.h.alive {
+			oldest = min(oldest, p.h.Since())
+		}
 	}
-	return s.permits.held[0].h.Since()
+	return oldest
 }
 
 // suspect makes Redis be asked whether all holds are there.

@@ -264,6 +264,42 @@ func TestLimitScenes(t *testing.T) {
 			e locks n 2 of 3 try             -> permit take 17 2x1x1000,/3
 			d unlocks
 			answer held 990ms                -> e: taken for 990ms; permit free 19 15,2,0; n 2`,
+		"not so after a renewal without success, so that no hold is at risk without a warning": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			stall 500ms
+			answer 1                         -> a: granted until 990ms; permit renew 2 1,1,1000; 1s
+			b locks of 2
+			answer fault 2                   -> a at risk: refused (fault 2) for now; permit take 3 1x1x1000,/2
+			a unlocks
+			answer held 490ms                -> permit free 4 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u`,
+		"not so when another limit is the last one here": `
+			a locks of 5                     -> permit take 1 1x1x1000,/5
+			answer 1                         -> a: granted until 990ms
+			b locks of 5                     -> permit take 2 1x1x1000,/5
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			c locks of 2                     -> permit take 3 1x2x1000,/2
+			answer held 990ms
+			a unlocks                        -> permit free 5 1,1,0; n 1`,
+		"those that have passed on are not freed by ids of the hold before": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			x changes permit-free 1 9        -> permit free 3 id-0000000000009
+			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
+			answer 1                         -> x ok: granted
+			b unlocks                        -> permit free 4 1,1,0; n 1`,
+		"the oldest is not the first when its permits have passed on": `
+			handoff-time 500ms
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			b locks of 2
+			answer 1                         -> a: granted until 990ms; permit take 2 1x1x1000,/2
+			answer 1                         -> b: granted until 990ms
+			c locks of 2                     -> permit take 3 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			after 300ms
+			a unlocks                        -> c: granted until 990ms, handed on; a ok: granted
+			oldest                           -> 0s`,
 		"nor are permits without a limit: others may know their ids": `
 			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms

@@ -71,8 +71,8 @@ func (r *renewal) Settle(out Outcome) bool {
 	return true
 }
 
-// noteAnswer notes when a call left and came back. It warns the holders of holds that the call was to renew and did not, if their renewal is
-// overdue.
+// noteAnswer notes when a call left and came back. Holds that the call was to renew and did not are doubtful. It warns their holders if their
+// renewal is overdue.
 func (ps *permits) noteAnswer(now Time, c *Command) {
 	ps.endDue(now)
 	if c.Op != PermitRenew {
@@ -83,6 +83,7 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 		return
 	}
 	for _, p := range ps.changes.first().Ack.(*renewal).some {
+		p.Doubt = true
 		if p.Watch && p.h.alive && p.moments[byRenewal].in == 0 && !p.atRisk && ps.now >= p.half() {
 			p.atRisk = true
 			p.h.warn(ps.cfg.Stats, unprovedOutcome(c))

@@ -16,7 +16,9 @@ func (c *caller) usePermits(s *subject) {
 	n := 1 + c.r.IntN(2)
 	try := func(opts ...engine.LockOption) (*engine.Hold, error) { return sem.TryAcquire(alive, n, opts...) }
 	take := func(opts ...engine.LockOption) (*engine.Hold, error) { return sem.Acquire(alive, n, opts...) }
+	told := true
 	if c.r.IntN(2) == 0 {
+		told = c.r.IntN(2) == 0 // else they may pass to the next caller
 		limit := c.p.engine(0).Limit(s.name, permitsSet).Of(n)
 		try = func(opts ...engine.LockOption) (*engine.Hold, error) { return limit.TryLock(alive, opts...) }
 		take = func(opts ...engine.LockOption) (*engine.Hold, error) { return limit.Lock(alive, opts...) }
@@ -45,7 +47,9 @@ func (c *caller) usePermits(s *subject) {
 		return
 	}
 	one.h = h
-	s.tally.given(h.PermitIDs())
+	if told {
+		s.tally.given(h.PermitIDs())
+	}
 	c.w.judge.add(one)
 	c.have(alive, one, fixed, 0)
 	if c.r.IntN(8) == 0 {
@@ -58,8 +62,11 @@ func (c *caller) usePermits(s *subject) {
 func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.PermitSemaphore) {
 	known := s.tally.known()
 	var ids []string
-	for range 1 + c.r.IntN(3) {
+	for range min(1+c.r.IntN(3), len(known)) {
 		ids = append(ids, known[c.r.IntN(len(known))])
+	}
+	if ids == nil {
+		return
 	}
 	c.w.judge.free(s, ids)
 	err := c.call(c.answerTime(), fmt.Sprintf("Release %v of %s", ids, s.name), func() error { return sem.Release(alive, ids...) })
