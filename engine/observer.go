@@ -183,8 +183,14 @@ func (o *observedHold) End(why gate.Why) { o.finish(why) }
 // Wanted is called by the loop when somebody else waits. It implements gate.Wanter; that of Hold, which it hides, does not.
 func (o *observedHold) Wanted() { o.notifyWanted() }
 
-// The loop takes either for a gate.Wanter without looking.
-var _, _ gate.Wanter = (*held)(nil), (*observedHold)(nil)
+// Told implements gate.Teller.
+func (o *observedHold) Told() bool { return o.toldIDs() }
+
+// The loop takes either for a gate.Wanter without looking, and for a gate.Teller if it can.
+var (
+	_, _ gate.Wanter = (*held)(nil), (*observedHold)(nil)
+	_, _ gate.Teller = (*held)(nil), (*observedHold)(nil)
+)
 
 // observedEnd is the end of a hold, for the Observer, and the task that tells of it. Two things come first, in any order: that
 // Granted was told, and that the hold has ended. The second of them tells. The part of a MultiLock has no Granted, so

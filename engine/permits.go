@@ -72,11 +72,14 @@ func (h *Hold) PermitIDs() []string {
 	return ids
 }
 
-// Told reports whether PermitIDs was called. It implements gate.Teller.
-func (h *held) Told() bool {
+// toldIDs reports whether PermitIDs was called.
+func (h *Hold) toldIDs() bool {
 	l := h.endings.Load()
 	return l != nil && l.told.Load()
 }
+
+// Told implements gate.Teller.
+func (h *held) Told() bool { return (*Hold)(h).toldIDs() }
 
 // Release frees permits by their ids, also those of other holders: all of them, or none and [ErrLost] if one is not held any
 // more. An id that is given twice counts once. The id of a living Hold of this engine counts as held: once the other ids

@@ -236,6 +236,16 @@ func TestLimitScenes(t *testing.T) {
 			answer 1                         -> permit take 4 1x1x1000,/2
 			a unlocks
 			answer held 990ms                -> permit free 5 1,1,0; n 1`,
+		"not so where others free permits without a call": `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer held 800ms                -> subscribe redisson_sc:{stock}:wheellock:u
+			subscribed                       -> permit take 2 1x1x1000,/2 n 1
+			answer joins-as-first 800ms
+			after 600ms                      -> (500ms) permit take 3 1x1x1000,/2 n 1
+			answer 1                         -> a: granted until 1.49s
+			b locks of 2                     -> permit take 4 1x1x1000,/2 n 1
+			answer held 500ms                -> subscribe redisson_sc:{stock}
+			a unlocks                        -> permit free 5 3,1,0; n 1`,
 		"not so after the link broke": `
 			a locks of 2                     -> permit take 1 1x1x1000,/2
 			answer 1                         -> a: granted until 990ms
