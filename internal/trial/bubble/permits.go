@@ -30,29 +30,27 @@ func (c *caller) usePermits(s *subject) {
 	}
 	one := &held{p: c.p, s: s, permits: n}
 	defer c.w.judge.ask(one)()
-	var h *engine.Hold
 	var err error
 	if c.r.IntN(2) == 0 {
-		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { h, err = try(opts...); return err })
+		err = c.call(c.answerTime(), "TryAcquire "+s.name, func() error { one.h, err = try(opts...); return err })
 	} else {
 		wait := spread(c.r, time.Millisecond, 3*c.w.plan.lease)
 		opts = append(opts, engine.WithWait(wait))
-		err = c.call(wait, fmt.Sprintf("Acquire %d of %s, wait %v", n, s.name, wait), func() error { h, err = take(opts...); return err })
+		err = c.call(wait, fmt.Sprintf("Acquire %d of %s, wait %v", n, s.name, wait), func() error { one.h, err = take(opts...); return err })
 	}
 	if err != nil {
 		return
 	}
 	if alive.Err() != nil {
-		h.UnlockAsync()
+		one.h.UnlockAsync()
 		return
 	}
-	one.h = h
 	if told {
-		s.tally.given(h.PermitIDs())
+		s.tally.given(one.h.PermitIDs())
 	}
 	c.w.judge.add(one)
 	c.have(alive, one, fixed, 0)
-	if c.r.IntN(8) == 0 {
+	if told && c.r.IntN(8) == 0 {
 		c.freePermits(alive, s, sem)
 	}
 	c.giveBack(one)
@@ -62,11 +60,8 @@ func (c *caller) usePermits(s *subject) {
 func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.PermitSemaphore) {
 	known := s.tally.known()
 	var ids []string
-	for range min(1+c.r.IntN(3), len(known)) {
+	for range 1 + c.r.IntN(3) {
 		ids = append(ids, known[c.r.IntN(len(known))])
-	}
-	if ids == nil {
-		return
 	}
 	c.w.judge.free(s, ids)
 	err := c.call(c.answerTime(), fmt.Sprintf("Release %v of %s", ids, s.name), func() error { return sem.Release(alive, ids...) })
@@ -75,14 +70,11 @@ func (c *caller) freePermits(alive context.Context, s *subject, sem *engine.Perm
 	}
 }
 
-// knownIDs is how many ids of permits are remembered.
-const knownIDs = 8
-
 func (l *tally) given(ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ids = append(l.ids, ids...)
-	l.ids = l.ids[max(0, len(l.ids)-knownIDs):]
+	l.ids = l.ids[max(0, len(l.ids)-8):] // so many are remembered
 }
 
 func (l *tally) known() []string {
