@@ -36,6 +36,16 @@ func TestClusterTakesEveryKind(t *testing.T) {
 			testkit.EveryKind(t, a, b, name)
 		}
 	})
+	t.Run("with a note beside the lock", func(t *testing.T) {
+		a, b := testkit.Join(t, c), testkit.Join(t, c)
+		for _, name := range append(testkit.Spread("note", 3), "{order}:8") {
+			h := testkit.MustLock(t, a.Mutex(name), engine.WithNote("for "+name))
+			if state, err := b.Mutex(name).Inspect(testkit.Soon(t)); err != nil || state.Note != "for "+name {
+				t.Errorf("Inspect(%q) = %+v, %v", name, state, err)
+			}
+			testkit.MustUnlock(t, h)
+		}
+	})
 	t.Run("under a hash tag", func(t *testing.T) {
 		a, b := testkit.Join(t, c), testkit.Join(t, c)
 		for _, l := range testkit.Lockers(a, "{order}:7") {
