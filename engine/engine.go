@@ -181,16 +181,16 @@ func (e *Engine) prepare(ctx context.Context, o rueidis.ClientOption) (*rediscon
 	} else if loaded, err = e.load(ctx, client, e.probeKey()); err == nil && !o.ForceSingleClient && topology.AtNode(ctx, client) {
 		err = errUnseen
 	}
-	if err != nil {
-		if _, said := rediserr.Said(err); said || errors.Is(err, ErrRefused) { // who did not answer is not asked once more
-			if masters, is := topology.AtSentinel(ctx, client); is {
-				err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
-			}
-		}
-		e.disconnect()
-		return nil, err
+	if err == nil {
+		return loaded, nil
 	}
-	return loaded, nil
+	if _, said := rediserr.Said(err); said || errors.Is(err, ErrRefused) { // a server that did not answer is not asked once more
+		if masters, is := topology.AtSentinel(ctx, client); is {
+			err = fmt.Errorf("%w: it knows %s", errSentinel, strings.Join(masters, ", "))
+		}
+	}
+	e.disconnect()
+	return nil, err
 }
 
 // load loads the scripts into a server and checks the rights there: all of them, also if one is missing for loading. unused is a key that

@@ -198,8 +198,8 @@ func lose(t *testing.T, redis *redistest.Server, name string) {
 	redis.MustDo("DEL", "certmagic:"+name)
 }
 
-// Who has lost a lock is told by RenewLockLease as long as another process has it, and afterwards gets it back: of several renewals at a time
-// one takes the lock again, and none takes that one for another process.
+// RenewLockLease tells of a lost lock as long as another process has it, and afterwards takes it again: of several renewals at a time one takes
+// it, and none takes that one for another process.
 func TestALostLockIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	redis, dir := redistest.Start(t), t.TempDir()

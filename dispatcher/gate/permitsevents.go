@@ -89,9 +89,12 @@ func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 }
 
 // handOn makes p, which its holder gives back, that of the first waiter, if it wants just these permits of the same limit (invariant:
-// handoff-only-while-fresh). Not handed on are permits without a limit, and those whose ids the holder was told: whoever knows the ids may free
-// them; those of a limit that is not the last one here any more: more of them may be held than it allows; and any that others are to have, this
-// engine because it rests, or clients that are no engines and were met: their chance is a permit that is free. False: p is to end.
+// handoff-only-while-fresh). Not handed on are
+//   - permits without a limit, and those with ids that the holder was told: any client that knows the ids may free them;
+//   - those of a limit that is not the last one here any more: more of them may be held than it allows;
+//   - those that the first waiter leaves to others (rests), and all while clients are met that are no engines: they get only a permit that is free.
+//
+// False: p is to end.
 func (s *Sequencer) handOn(now Time, p *permit) bool {
 	fits := func(w *Waiter) bool {
 		return w != nil && !w.Try && w.Limit == p.limit && w.N == p.n && w.fits(&p.Tenure)
