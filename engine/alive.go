@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -32,24 +33,29 @@ type liveness struct {
 	asked time.Time  // when, if it has not returned; else zero
 }
 
-// keptHold is a Hold with what it has of WithNote and WithAlive. Others have no field for it.
+// keptHold is a Hold with what it has of WithNote, WithAlive and Options.OnForgotten. Others have no field for it.
 type keptHold struct {
 	observedHold
 	key   string // of the lock: its entry may serve another name when the hold has ended
 	note  string // "": none
 	asks  bool   // an error of its call is to name the note of the holder
 	alive *liveness
+
+	dropping *dropping // nil: it is not watched
 }
 
-// keep makes the hold of a request of n permits, if its options need more than an ordinary one has.
+// keep makes the hold of a request of n permits, if it needs more than an ordinary one has. The goroutine of the call runs it.
 func (d *demand) keep(o *operation, n int64) *gate.Hold {
-	if d.note == "" && d.alive == nil {
+	watched := o.e.opts.OnForgotten != IgnoreForgotten && o.kind.holds() // a part, too, for the whole
+	if d.note == "" && d.alive == nil && !watched {
 		return nil
 	}
-	k := &keptHold{note: d.note, asks: d.note != "" && !d.part, alive: d.alive}
+	k := &keptHold{note: d.note, asks: d.note != "" && !d.part, alive: d.alive, dropping: o.e.watchDropping(d.part)}
 	k.Hold = Hold{e: o.e, name: o.name, kind: o.kind, permits: int16(n)}
 	k.core.By, k.ending.hold = k, &k.Hold
-	k.key, _ = o.key() // send reports the error
+	if d.note != "" {
+		k.key, _ = o.key() // send reports the error
+	}
 	return &k.core
 }
 
@@ -62,9 +68,10 @@ func keptOf(h *gate.Hold) *keptHold {
 	return k
 }
 
-// NotifyRenewal writes the note again and asks whether the holder is alive. If the answer is overdue, the hold ends. The loop calls it. It
-// implements gate.Renewer.
+// NotifyRenewal has a forgotten hold told, writes the note again and asks whether the holder is alive. If the answer is overdue, the hold ends.
+// The loop calls it. It implements gate.Renewer.
 func (k *keptHold) NotifyRenewal() {
+	k.noteForgotten()
 	lease, l := k.e.opts.Lease, k.alive
 	k.putNote(lease)
 	if l == nil {
@@ -101,12 +108,7 @@ func (k *keptHold) ask() {
 
 // fail ends the hold of which k is, or is a part, because of err.
 func (k *keptHold) fail(err error) {
-	h, l := &k.Hold, k.listeners()
-	l.mu.Lock()
-	if l.whole != nil {
-		h = l.whole
-	}
-	l.mu.Unlock()
+	h := cmp.Or(k.whole(), &k.Hold)
 	err = &failure{fmt.Sprintf("wheellock: lock lost while held: WithAlive: %v", err), join2{ErrLost, err}}
 	h.listeners().failed.CompareAndSwap(nil, &err)
 	h.lose(gate.NotAlive)

@@ -21,6 +21,8 @@ type composite struct {
 	ending  observedEnd
 	repairs *repairs // of a QuorumLock; nil: a part that has ended is not replaced
 
+	dropping *dropping // nil: it is not watched
+
 	mu    sync.Mutex // guards the rest; held while nothing is called but clocks
 	parts []*Hold    // each in its place; nil: the server has none
 	over  bool       // they are given back, and no other joins
@@ -30,9 +32,9 @@ type composite struct {
 func (c *composite) End(gate.Why) {}
 
 // whole makes the Hold of parts that were granted. An error: too few of them were left when the last answer came, and they are given back.
-func (s *several) whole(parts []*Hold, r *repairs) (*Hold, error) {
+func (s *several) whole(parts []*Hold, r *repairs, d *dropping) (*Hold, error) {
 	h := &Hold{e: s.e, name: s.name, kind: s.kind}
-	c := &composite{need: s.need, since: s.e.clock.Now(), repairs: r, parts: parts}
+	c := &composite{need: s.need, since: s.e.clock.Now(), repairs: r, parts: parts, dropping: d}
 	h.core.By, c.ending.hold = c, h
 	for i, part := range slices.Clone(parts) {
 		if part != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -26,6 +27,8 @@ const mostOwner = 256
 //   - [ErrInvalid]: a lease out of bounds, a hold with an Owner that has others, or a hold of anything but a Mutex, which the
 //     Reader and the Writer of a RWMutex are not. The hold goes on, unless its Owner got another one in that moment: then it is unlocked.
 func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err error) {
+	defer runtime.KeepAlive(h) // until it has ended
+	h = h.inner()
 	if !h.kind.detachable() {
 		return "", h.failed("detach", invalid("only the hold of a mutex can be detached, not that of a %s", h.kind.noun()))
 	}

@@ -91,6 +91,7 @@ var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); retu
 
 // Done returns a channel that is closed when the hold ends, by Unlock or otherwise. Err then says why.
 func (h *Hold) Done() <-chan struct{} {
+	h = h.inner()
 	l := h.listeners()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,6 +125,17 @@ func (h *Hold) joins(whole *Hold, place int) bool {
 	return true
 }
 
+// whole is the hold of several locks of which h is a part; nil: of none.
+func (h *Hold) whole() *Hold {
+	l := h.endings.Load()
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.whole
+}
+
 // bind makes b a listener; false: the hold has ended.
 func (h *Hold) bind(b *binding) bool {
 	l := h.listeners()
@@ -148,11 +160,13 @@ func (e *endings) bind(h *Hold, b *binding) bool {
 // [ErrLost], and it ends before the lock is granted again. Its Err compares clocks as [Hold.Err] does, so it is never
 // nil after Deadline, even if no goroutine has had a processor yet to close its Done.
 //
-// The context costs memory until parent or the hold ends. For parents that never end, a hold has only one.
+// A context that is in use keeps the hold from being forgotten ([Options].OnForgotten). It costs memory until parent or the hold ends. For parents that never end, a hold has only one.
 func (h *Hold) Context(parent context.Context) context.Context {
+	outer := h
+	h = h.inner()
 	if parent.Done() == nil {
 		ctx, b := h.endlessContext()
-		return &holdContext{Context: ctx, binding: b, h: h, parent: parent}
+		return &holdContext{Context: ctx, binding: b, h: outer, parent: parent}
 	}
 	b, l := &binding{}, h.listeners()
 	ctx, cancel := context.WithCancelCause(parentEnd{parent, b, l})
@@ -165,7 +179,7 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	} else if parent.Err() != nil { // then unbind may have come before bind
 		l.unbind(b)
 	}
-	return &holdContext{Context: ctx, binding: b, h: h, parent: parent}
+	return &holdContext{Context: ctx, binding: b, h: outer, parent: parent}
 }
 
 // parentEnd is the parent of a hold's context as package context sees it, which so takes over Err and cause. The context is not a
@@ -215,7 +229,7 @@ func (h *Hold) endlessContext() (context.Context, *binding) {
 type holdContext struct {
 	context.Context
 	binding *binding
-	h       *Hold
+	h       *Hold // the caller's: a context that is in use keeps it from being forgotten
 	parent  context.Context
 }
 
@@ -226,7 +240,7 @@ func (h *holdContext) Err() error {
 		case h.binding.end != nil && h.parent.Err() != nil:
 			h.binding.end()
 		case h.h.Err() != nil:
-			h.binding.cancel(h.h.cause())
+			h.binding.cancel(h.h.inner().cause())
 		}
 	}
 	return h.Context.Err()
@@ -240,7 +254,7 @@ func (h *holdContext) Value(key any) any {
 	switch key {
 	case nearest{}:
 		return h
-	case parentOf{h.h}:
+	case parentOf{h.h.inner()}:
 		if above := h.parent.Value(key); above != nil { // parent is a context of the hold, too, or derived from one
 			return above
 		}

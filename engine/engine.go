@@ -72,6 +72,7 @@ type Engine struct {
 	losses     rationed
 	notes      notes
 	overdue    rationed
+	forgets    rationed
 	risks      backlog[risk]
 	calls      calls
 	quorums    quorumQueues
@@ -81,6 +82,7 @@ type Engine struct {
 	contexts   contexts
 	waiting    gate.Counter // requests not answered yet
 	overloaded gate.Counter // requests refused by MaxRequests
+	forgotten  gate.Counter // holds that were forgotten
 
 	replicaTime time.Duration // how long replicas have to get what is granted
 	patience    time.Duration // AnswerTimeout, with the replicas' time; 0: no bound
@@ -114,6 +116,7 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if !e.log.discards() {
 		e.losses = rationed{logger: opts.Logger, most: lossLines, more: "wheellock: more locks were lost"}
 		e.overdue = rationed{logger: opts.Logger, most: 1, more: "wheellock: more renewals are overdue"}
+		e.forgets = rationed{logger: opts.Logger, most: lossLines, more: "wheellock: more locks were forgotten"}
 	}
 	opts.Redis.ClientName = opts.connectionName(e.uuid)
 	e.opts = opts
@@ -308,6 +311,7 @@ func (e *Engine) Close() error {
 	e.direct.Wait()
 	e.callbacks.close()
 	e.overdue.close()
+	e.forgets.close()
 	e.losses.close()
 	e.log.flush()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic" // the types of go.uber.org/atomic are aligned as pointers: a Hold would be larger
 	"time"
 
@@ -14,8 +15,8 @@ import (
 
 // Hold is one grant of a lock. Any goroutine may use it.
 //
-// A Hold that is dropped without Unlock stays held: nothing is released because the garbage collector ran.
-// [Options].MaxHold bounds how long, and [Stats].OldestHold finds such a hold.
+// A Hold that is dropped without Unlock stays held: nothing is released because the garbage collector ran, unless [Options].OnForgotten says so.
+// MaxHold bounds how long, and [Stats].OldestHold finds such a hold.
 type Hold struct {
 	core    gate.Hold
 	e       *Engine
@@ -49,6 +50,8 @@ func newHold(e *Engine, name string, kind kindIndex) *Hold {
 //
 // After the first two the caller has nothing to do: the engine goes on releasing until the lease has run out.
 func (h *Hold) Unlock(ctx context.Context) error {
+	defer runtime.KeepAlive(h) // until it has ended
+	h = h.inner()
 	ctx, stop := outliving(ctx, h)
 	defer stop()
 	if err := h.leave("unlock"); err != nil {
@@ -75,6 +78,8 @@ func (h *Hold) failed(doing string, err error) error {
 // UnlockAsync is Unlock without blocking. The answer settles the future, or the hold's Deadline does. AnswerTimeout
 // does not apply, because a waiting future costs no goroutine. Cancel does not undo the release.
 func (h *Hold) UnlockAsync() *futures.Future[struct{}] {
+	defer runtime.KeepAlive(h)
+	h = h.inner()
 	if err := h.leave("unlock"); err != nil {
 		return futures.Settled(&h.e.callbacks, struct{}{}, err)
 	}
@@ -169,6 +174,7 @@ func (h *Hold) composite() *composite {
 // that Is both ErrLost and [ErrClosed]. It compares clocks and asks nobody. After Deadline it is never nil, and an
 // error never becomes nil again.
 func (h *Hold) Err() error {
+	h = h.inner()
 	if h.ended.Load() == 0 {
 		if !h.over(h.e.clock.Checked()) {
 			return nil
@@ -196,6 +202,7 @@ func (h *Hold) cause() error {
 // A lock that the release of another engine has given to a waiting caller has ten seconds at most until it is renewed
 // for the first time, 50 ms later.
 func (h *Hold) Deadline() time.Time {
+	h = h.inner()
 	if c := h.composite(); c != nil {
 		return c.deadline()
 	}
@@ -210,6 +217,7 @@ func (h *Hold) Deadline() time.Time {
 //   - [ErrLost] or [ErrUnlocked]: the hold has ended.
 //   - [ErrUncertain]: the answer did not come in time. Deadline says what is sure.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	h = h.inner()
 	if h.core.Watched() {
 		return h.failed("extend", invalid("the watchdog renews this hold: only a hold WithLease can be extended"))
 	}
@@ -232,13 +240,17 @@ func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 }
 
 // Token returns the fencing token. False means that the lock is not fenced. A hold of several locks has no token.
-func (h *Hold) Token() (int64, bool) { return h.core.Token, h.core.Token != 0 }
+func (h *Hold) Token() (int64, bool) {
+	h = h.inner()
+	return h.core.Token, h.core.Token != 0
+}
 
 // Name returns the name of the lock as it was given.
-func (h *Hold) Name() string { return h.name }
+func (h *Hold) Name() string { return h.inner().name }
 
 // Count returns how many holds the hold's Owner has on this lock now; 0 if it has none any more.
 func (h *Hold) Count() int {
+	h = h.inner()
 	n := h.core.Count()
 	if n == 0 && h.ended.Load() == 0 { // alone
 		return 1
@@ -249,6 +261,7 @@ func (h *Hold) Count() int {
 // Parts returns how many parts the hold has now, and how many it may have: of a [QuorumLock] on how many of its servers it
 // stands, of a [MultiLock] how many of its locks it has, and 1 of 1 for any other. A hold that has ended has none.
 func (h *Hold) Parts() (held, all int) {
+	h = h.inner()
 	held, all = 1, 1
 	if c := h.composite(); c != nil {
 		held, all = c.alive(), len(c.parts)
@@ -260,7 +273,7 @@ func (h *Hold) Parts() (held, all int) {
 }
 
 // String names the lock and the owner.
-func (h *Hold) String() string { return "hold of " + quote(h.name) + " by " + h.TenureID() }
+func (h *Hold) String() string { return "hold of " + quote(h.Name()) + " by " + h.TenureID() }
 
 // Format is String for every verb. Without it fmt would look into what other goroutines write.
 func (h *Hold) Format(f fmt.State, _ rune) { fmt.Fprint(f, h.String()) }
@@ -270,6 +283,7 @@ func (h *Hold) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // LogValue is the name, the kind and the owner, for slog; with them the token of a fenced lock.
 func (h *Hold) LogValue() slog.Value {
+	h = h.inner()
 	attrs := []slog.Attr{slog.String("name", h.name), slog.String("kind", string(h.kind.text())), slog.String("owner", h.TenureID())}
 	if token, fenced := h.Token(); fenced {
 		attrs = append(attrs, slog.Int64("token", token))
@@ -281,6 +295,7 @@ func (h *Hold) LogValue() slog.Value {
 // letters and digits behind a colon. For a
 // hold of several locks, it returns the fields of the parts that it has, with commas between.
 func (h *Hold) TenureID() string {
+	h = h.inner()
 	if c := h.composite(); c != nil {
 		return c.tenureID()
 	}

@@ -48,6 +48,14 @@ func (r *rationed) noteRisk(h *Hold, err error) {
 		"left", (h.core.Deadline() - h.e.clock.Now()).Round(time.Millisecond), "cause", err)
 }
 
+// noteForgotten logs a hold that was forgotten.
+func (r *rationed) noteForgotten(f *Forgotten) {
+	if r.logger != nil && r.takes() {
+		r.logger.Warn("wheellock: a lock was forgotten", "name", f.Name, "kind", string(f.Kind),
+			"held", f.Held.Round(100*time.Millisecond), "where", f.Where)
+	}
+}
+
 // takes reports whether one more is logged by itself.
 func (r *rationed) takes() bool {
 	r.mu.Lock()

@@ -186,7 +186,7 @@ func (c *compositeCall) patience(holds []*Hold) time.Duration {
 
 // complete answers the call with the Hold of all members. Those that came before others have less left of a fixed lease: it counts anew.
 func (c *compositeCall) complete(holds []*Hold) {
-	h, err := c.lock.whole(holds, nil)
+	h, err := c.lock.whole(holds, nil, c.dropping)
 	if err == nil && c.demand.fixed && c.kept {
 		if err = h.Extend(c.ctx, c.demand.lease); err != nil {
 			c.giveBack([]*Hold{h})

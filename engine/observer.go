@@ -17,7 +17,7 @@ import (
 //
 // A function is called on the goroutine that made a blocking call, before the call returns: Granted and Failed by Lock, for
 // instance, and Ended by Unlock, after the release was sent. It is called on the engine's callback workers for an asynchronous
-// call, for a hold that did not end by a call, and for Part. Risk has a goroutine of its own. So a function may block, but then delays that
+// call, for a hold that did not end by a call, and for Part and Forgotten. Risk has a goroutine of its own. So a function may block, but then delays that
 // caller, and it must be safe for concurrent use. Granted is called before Ended for the same hold, and Risk for one after the other;
 // there is no other order. A panic is treated as one of a callback: it is logged and nothing else happens. After Close, calls for the holds
 // that it ended may still come.
@@ -30,6 +30,8 @@ type Observer struct {
 	Ended   func(End)     // a hold ended
 	Part    func(Part)    // the hold of a QuorumLock lacks a server, or has it again
 	Risk    func(Risk)    // the renewal of a hold is overdue, or came after all
+
+	Forgotten func(Forgotten) // a hold was forgotten: with Options.OnForgotten
 }
 
 // Observers makes one Observer of several, for instance of metrics and traces. Each is told in this order, also when one
@@ -42,7 +44,7 @@ func Observers(all ...*Observer) *Observer {
 		case joined == nil:
 			joined = o
 		default:
-			joined = &Observer{both(joined.Granted, o.Granted), both(joined.Failed, o.Failed), both(joined.Ended, o.Ended), both(joined.Part, o.Part), both(joined.Risk, o.Risk)}
+			joined = &Observer{both(joined.Granted, o.Granted), both(joined.Failed, o.Failed), both(joined.Ended, o.Ended), both(joined.Part, o.Part), both(joined.Risk, o.Risk), both(joined.Forgotten, o.Forgotten)}
 		}
 	}
 	return joined
@@ -110,7 +112,7 @@ type observation struct {
 
 // observe begins a request.
 func (h *handle) observe(opts []LockOption) (o observation) {
-	if by := h.e.opts.Observer; by != nil && h.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
+	if by := h.e.opts.Observer; by != nil && (by.Granted != nil || by.Failed != nil || by.Ended != nil) && h.kind != latchIndex && !slices.ContainsFunc(opts, LockOption.isPart) {
 		o = observation{handle: *h, by: by, began: h.e.clock.Now()}
 	}
 	return o
@@ -135,7 +137,7 @@ func (o *observation) notifyDone(h *Hold, err error) {
 		o.e.notify(func() { o.by.Granted(Grant{o.name, o.kind.text(), waited, o.handedOn, o.reentry}) })
 	}
 	if h != nil {
-		observedEndOf(h).noteGranted(now)
+		observedEndOf(h.inner()).noteGranted(now)
 	}
 }
 

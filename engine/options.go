@@ -49,6 +49,17 @@ type Options struct {
 	Lease time.Duration
 	// MaxHold is how long a watched hold lasts at most. It then ends with [ErrMaxHold]. Default 0: no bound.
 	MaxHold time.Duration
+	// OnForgotten says what becomes of a hold that was forgotten: it was not unlocked, and the garbage collector has found that nothing refers to
+	// it any more, so that nobody can. [TellForgotten] has the log, Stats.Forgotten and Observer.Forgotten tell of it, with the place of the call
+	// that asked for the lock, and [ReleaseForgotten] has it unlocked then. Both do so when the watchdog renews the hold after that, a third of
+	// Lease later at most: a hold WithLease ends by itself and is not told, nor is one that has ended, such as by Close. Of a lock of several
+	// the hold of the whole is told, at a renewal of a member whose engine has the option, too.
+	//
+	// A context of the hold that is in use, or that something waits for, keeps it, and so does a future that has it. The channels of [Hold.Done]
+	// and [Hold.Wanted] do not: who waits for them alone and wants the lock held meanwhile needs runtime.KeepAlive.
+	//
+	// Each hold costs about 400 bytes and a microsecond more. Default [IgnoreForgotten], which costs nothing.
+	OnForgotten OnForgotten
 	// FenceTTL is how long the counter of a fenced lock outlives its last new owner. Whole milliseconds, at least 1s;
 	// default 0: for ever, as Redisson's. Tokens grow even after a counter has expired.
 	FenceTTL time.Duration
@@ -142,9 +153,9 @@ type Options struct {
 	// Observer is told of every grant, every failed call and the end of every hold. Default nil: nothing is observed,
 	// and nothing is paid for it.
 	Observer *Observer
-	// Logger gets records of broken links, refused rights, lost locks and panics of callbacks, never of single calls. A lost lock is a
+	// Logger gets records of broken links, refused rights, lost and forgotten locks and panics of callbacks, never of single calls. A lost lock is a
 	// warning with its name, kind, how long it was held, to 0.1 s, and the cause; of more than ten in ten seconds the rest is one
-	// record with their number. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
+	// record with their number; so is one that was forgotten, with where it was asked for. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
 	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.
 	Logger *slog.Logger
@@ -235,6 +246,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	require(o.Replicas >= AllReplicas, "Replicas %d: must not be negative, but for AllReplicas", o.Replicas)
 	require(o.PubSub <= PubSubBoth, "PubSub %d: unknown", o.PubSub)
+	require(o.OnForgotten <= ReleaseForgotten, "OnForgotten %d: unknown", o.OnForgotten)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -269,8 +281,8 @@ func orDefault[T comparable](value, usual T) T {
 
 // String shows every field but functions, the Observer and the Logger, and of Redis only the addresses: no secret.
 func (o Options) String() string {
-	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v FenceTTL:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
-		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.FenceTTL, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
+	return fmt.Sprintf("{Redis:%v Identity:%s Lease:%v MaxHold:%v OnForgotten:%v FenceTTL:%v HandoffTime:%v PollCap:%v AnswerTimeout:%v FairWaiterLease:%v MaxRequests:%d MaxWaitersPerName:%d Callbacks:%d Replicas:%d Fsync:%v DeclaredKeysOnly:%t PubSub:%v WatchLoss:%t}",
+		o.Redis.InitAddress, o.Identity, o.Lease, o.MaxHold, o.OnForgotten, o.FenceTTL, o.HandoffTime, o.PollCap, o.AnswerTimeout, o.FairWaiterLease, o.MaxRequests, o.MaxWaitersPerName, o.Callbacks, o.Replicas, o.Fsync, o.DeclaredKeysOnly, o.PubSub, o.WatchLoss)
 }
 
 // GoString is String: %#v shows no secret either.

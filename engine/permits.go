@@ -61,6 +61,7 @@ func (p *PermitSemaphore) TryAcquireAsync(ctx context.Context, n int, opts ...Lo
 // PermitIDs returns the ids of the hold's permits in Redis, 32 hex digits each, as Redisson's; nil for the hold of a
 // lock. Ask for those of a [Limit] before Unlock: if nobody has, Unlock may pass the permits on, with their ids.
 func (h *Hold) PermitIDs() []string {
+	h = h.inner()
 	if h.permits == 0 {
 		return nil
 	}

@@ -210,7 +210,7 @@ func (c *compositeCall) granted(began time.Time, parts []*Hold, errs []error) (*
 	for i := range r.servers {
 		r.servers[i].asked = began
 	}
-	h, err := c.lock.whole(parts, r)
+	h, err := c.lock.whole(parts, r, c.dropping)
 	if err != nil {
 		return nil, err
 	}

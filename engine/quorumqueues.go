@@ -179,5 +179,17 @@ func (c *compositeCall) passTurn(h *Hold) {
 		c.lock.e.quorums.leave(c, false)
 		return
 	}
-	h.onEnd(func(error) { c.lock.e.quorums.leave(c, false) })
+	holder := c.lock.e.quorums.hold(c)
+	h.onEnd(func(error) { holder.lock.e.quorums.leave(holder, false) })
+}
+
+// hold has another call take the place of c, which has the lock now: c has the Hold of the caller, which the queue must not keep.
+func (q *quorumQueues) hold(c *compositeCall) *compositeCall {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	holder := &compositeCall{lock: c.lock, place: c.place}
+	holder.promise.Init(&c.lock.e.callbacks, nil)
+	holder.promise.Settle(nil, nil)
+	c.place.Value, c.place = holder, nil
+	return holder
 }

@@ -51,7 +51,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	parts := []*Hold{nil, mustLock(t, engines[1].Mutex(q.name)), nil}
 	late := mustLock(t, engines[2].Mutex(q.name))
 	parts[0] = mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second))
-	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)})
+	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)})
+	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAPartThatEndsAsItJoinsIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := q.whole([]*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}, &repairs{of: &q.several, servers: make([]missing, 3)})
+	h, err := q.whole([]*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

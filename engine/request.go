@@ -91,7 +91,7 @@ func takeAsync[T any](ctx context.Context, h *handle, doing string, n int64, try
 		return observed(o, futures.Settled(&h.e.callbacks, none, err), nil)
 	}
 	if kept := keptOf(r.waiter.Hold); kept != nil {
-		r.grant = any(&kept.Hold).(T)
+		r.grant = any(kept.handOut()).(T)
 	}
 	return observed(o, r.start(ctx), &r.waiter)
 }
@@ -143,7 +143,7 @@ func (o *operation) blockForGrant(ctx context.Context, c *call, observed *observ
 	}
 	kept.answered(lease, err)
 	observed.notifyDone(h, err)
-	return h, err
+	return h.handOut(), err
 }
 
 // block sends c's waiter and waits for the answer. The caller must not use c afterwards.

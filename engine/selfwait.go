@@ -17,7 +17,7 @@ func (h *handle) waitsForItself(ctx context.Context, owner uint64) bool {
 		switch {
 		case at == nil, !endsWith(ctx, at):
 			return false
-		case at.h.keepsOut(h, owner):
+		case at.h.inner().keepsOut(h, owner):
 			return true
 		}
 		ctx = at.parent

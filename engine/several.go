@@ -90,6 +90,8 @@ type compositeCall struct {
 	links   *links        // with WithFailFast; else nil
 	kept    bool          // a MultiLock kept members while it waited for others
 
+	dropping *dropping // of the hold; nil: it is not watched
+
 	mu       sync.Mutex                  // guards the rest
 	releases []*futures.Future[struct{}] // without an answer
 }
@@ -106,7 +108,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if !once && s.waitsForItself(ctx, d.owner) {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.selfWait("lock"))
 	}
-	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now()}
+	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now(), dropping: s.e.watchDropping(d.part)}
 	if d.fast && !once {
 		ctx = c.watchLinks(ctx)
 	}
@@ -192,7 +194,7 @@ func (c *compositeCall) settle(h *Hold, err error) {
 	if c.lock.kind == quorumIndex {
 		c.passTurn(h)
 	}
-	if !c.promise.Settle(h, err) && h != nil {
+	if !c.promise.Settle(h.handOut(), err) && h != nil {
 		h.UnlockAsync()
 	}
 }

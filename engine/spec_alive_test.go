@@ -16,15 +16,8 @@ import (
 func TestSpecAlive(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the pump stands still")
-	// lockers are locks of every sort that is renewed.
-	lockers := func(b *bubble) []engine.Locker {
-		all, err := b.All("f", "g")
-		quorum, err2 := engine.Quorum("h", b.Engine)
-		b.wantNil("All, Quorum", errors.Join(err, err2))
-		return []engine.Locker{b.Mutex("a"), b.SimpleMutex("b"), b.FairMutex("c"), b.RWMutex("d").Writer(), b.Limit("e", 1), all, quorum}
-	}
 	t.Run("is asked every third of the lease", spec(engine.Options{}, func(b *bubble) {
-		for _, l := range lockers(b) {
+		for _, l := range renewed(b) {
 			var asked atomic.Int32
 			h := b.lock(l, engine.WithAlive(func() error { asked.Add(1); return nil }))
 			time.Sleep(95 * time.Second)
@@ -54,7 +47,7 @@ func TestSpecAlive(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name+" ends the hold and frees the lock", spec(engine.Options{}, func(b *bubble) {
-			for _, l := range lockers(b) {
+			for _, l := range renewed(b) {
 				before := b.Stats().Lost
 				var asked atomic.Int32
 				began := time.Now()
@@ -106,7 +99,7 @@ func TestSpecAlive(t *testing.T) {
 	t.Run("is invalid where nothing is renewed", spec(engine.Options{}, func(b *bubble) {
 		well := func() error { return nil }
 		for _, opts := range [][]engine.LockOption{{engine.WithAlive(nil)}, {engine.WithAlive(well), engine.WithLease(time.Second)}} {
-			for _, l := range lockers(b) {
+			for _, l := range renewed(b) {
 				_, err := l.TryLock(b.Context(), opts...)
 				b.wantIs(l.Name(), err, engine.ErrInvalid)
 			}
@@ -114,6 +107,14 @@ func TestSpecAlive(t *testing.T) {
 		b.wantIs("a semaphore", b.Semaphore("s").Acquire(b.Context(), 1, engine.WithAlive(well)), engine.ErrInvalid)
 		b.wantKeys()
 	}))
+}
+
+// renewed are locks of every sort that is renewed.
+func renewed(b *bubble) []engine.Locker {
+	all, err := b.All("f", "g")
+	quorum, err2 := engine.Quorum("h", b.Engine)
+	b.wantNil("All, Quorum", errors.Join(err, err2))
+	return []engine.Locker{b.Mutex("a"), b.SimpleMutex("b"), b.FairMutex("c"), b.RWMutex("d").Writer(), b.Limit("e", 1), all, quorum}
 }
 
 // badError panics when it is read.

@@ -87,6 +87,7 @@ func TestSpecInvalid(t *testing.T) {
 			"negative MaxWaitersPerName":          {MaxWaitersPerName: -1},
 			"negative Callbacks":                  {Callbacks: -1},
 			"an unknown PubSub":                   {PubSub: 17},
+			"an unknown OnForgotten":              {OnForgotten: 3},
 			"a setting that is the engine's own":  {Redis: rueidis.ClientOption{PipelineMultiplex: 3}},
 			"a negative time-out of dials":        {Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -1}}},
 			"a negative KeepAlive":                {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: -time.Hour}, ConnWriteTimeout: time.Minute}},

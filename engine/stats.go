@@ -17,6 +17,7 @@ type Stats struct {
 	Waits      int64         `json:"waits"`       // acquires that found another owner, and waited
 	Lost       int64         `json:"lost"`        // holds that ended otherwise than by Unlock
 	AtRisk     int64         `json:"at_risk"`     // of those that are held: their renewal is overdue, see Risk
+	Forgotten  int64         `json:"forgotten"`   // holds that were forgotten so far, with Options.OnForgotten
 	Refused    int64         `json:"refused"`     // requests that failed with ErrOverloaded or ErrRefused
 	Uncertain  int64         `json:"uncertain"`   // commands without an answer: it was lost
 	Overflowed int64         `json:"overflowed"`  // callbacks that found no free worker for 50ms
@@ -41,7 +42,7 @@ func (e *Engine) Stats() Stats {
 	s := e.dispatcher.Stats()
 	stats := Stats{
 		Up: e.Up(), Held: s.Held.Load(), Waiting: e.waiting.Load(), Granted: s.Granted.Load(), Handoffs: s.Handoffs.Load(),
-		Attempts: s.Attempts.Load(), Waits: s.Waits.Load(), Lost: s.Lost.Load(), AtRisk: s.AtRisk.Load(), Refused: s.Refused.Load() + e.overloaded.Load(),
+		Attempts: s.Attempts.Load(), Waits: s.Waits.Load(), Lost: s.Lost.Load(), AtRisk: s.AtRisk.Load(), Forgotten: e.forgotten.Load(), Refused: s.Refused.Load() + e.overloaded.Load(),
 		Uncertain: s.Uncertain.Load(), Overflowed: e.callbacks.overflowed.Load(), Batches: s.Batches.Load(), Narrow: s.Narrow.Load(),
 	}
 	if since := e.dispatcher.Oldest(""); since != gate.Never {

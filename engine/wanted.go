@@ -17,6 +17,7 @@ package engine
 // subscribe, because it polls; a waiter for permits or for a [QuorumLock]. Readers are not told of readers of their process, which are let in beside them. For a
 // hold of several locks, somebody waits for one of them by itself, or as a member of a [MultiLock].
 func (h *Hold) Wanted() <-chan struct{} {
+	h = h.inner()
 	l := h.listeners()
 	l.mu.Lock()
 	waits, first := l.wanted, l.wanted == nil

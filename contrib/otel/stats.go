@@ -41,6 +41,7 @@ func (m *Metrics) observeStats(meter metric.Meter) error {
 	level("wheellock.lock.held", "{lock}", "Holds that have not ended.", func(s engine.Stats) int64 { return s.Held })
 	level("wheellock.lock.waiting", "{request}", "Requests that are not answered yet.", func(s engine.Stats) int64 { return s.Waiting })
 	level("wheellock.lock.at_risk", "{lock}", "Holds with an overdue renewal: they are lost unless it comes.", func(s engine.Stats) int64 { return s.AtRisk })
+	counter("wheellock.lock.forgotten", "{lock}", "Holds that were dropped without an unlock, with Options.OnForgotten.", func(s engine.Stats) int64 { return s.Forgotten })
 	counter("wheellock.lock.handoffs", "{handoff}", "Grants without a question to Redis.", func(s engine.Stats) int64 { return s.Handoffs })
 	counter("wheellock.redis.acquires", "{command}", "Acquires sent to Redis.", func(s engine.Stats) int64 { return s.Attempts })
 	counter("wheellock.redis.acquires_taken", "{command}", "Acquires that found another owner, and waited.", func(s engine.Stats) int64 { return s.Waits })

@@ -36,6 +36,7 @@ var stats = []stat{
 	counter("wheellock_handoffs_total", "Grants without a question to Redis.", func(s engine.Stats) int64 { return s.Handoffs }),
 	counter("wheellock_acquires_total", "Acquires sent to Redis.", func(s engine.Stats) int64 { return s.Attempts }),
 	counter("wheellock_acquires_taken_total", "Acquires that found another owner, and waited.", func(s engine.Stats) int64 { return s.Waits }),
+	counter("wheellock_forgotten_total", "Holds that were dropped without an unlock, with Options.OnForgotten.", func(s engine.Stats) int64 { return s.Forgotten }),
 	counter("wheellock_uncertain_total", "Commands whose answer was lost.", func(s engine.Stats) int64 { return s.Uncertain }),
 	counter("wheellock_batches_total", "Pipelines sent to Redis.", func(s engine.Stats) int64 { return s.Batches }),
 	counter("wheellock_callbacks_overflowed_total", "Callbacks that found no free worker for 50 ms.", func(s engine.Stats) int64 { return s.Overflowed }),

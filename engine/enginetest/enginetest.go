@@ -32,12 +32,19 @@
 // Tests that run the engine on a real Redis need a blank import of this package for that. The engine does not use that
 // pool. A program that uses it, by ants.Submit, calls ants.Reboot in its tests.
 //
+// A hold that is dropped without Unlock is told: engines here have [engine.TellForgotten] unless their options say [engine.ReleaseForgotten].
+// An engine of New logs it, with the place of its Lock, by the test's Log. It is found when the garbage collector has run and the hold is
+// renewed after that, so a test of it calls runtime.GC and sleeps for a lease, in a bubble, until Observer.Forgotten is called. A test does not
+// fail because of a hold that it leaves to Close, which is common.
+//
 // The emulation is no proof of what Redis itself decides: it has no cluster, replicas or users, and persists nothing.
 // It is made for some thousands of locks at a time.
 package enginetest
 
 import (
+	"cmp"
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/panjf2000/ants/v2"
@@ -59,12 +66,35 @@ func New(t testing.TB, opts engine.Options) (*engine.Engine, *Server) {
 	t.Helper()
 	s := Start()
 	t.Cleanup(s.Close) // last: engines on it are closed before
+	told := &log{t: t}
+	opts.Observer = engine.Observers(opts.Observer, &engine.Observer{Forgotten: told.forgotten})
 	e, err := s.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatalf("enginetest: %v", err)
 	}
 	t.Cleanup(func() { e.Close() })
+	t.Cleanup(told.end)
 	return e, s
+}
+
+// log is that of a test, until the test has ended: later it would panic.
+type log struct {
+	mu sync.Mutex // guards t; held while it logs
+	t  testing.TB // nil: it has ended
+}
+
+func (l *log) forgotten(f engine.Forgotten) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.t != nil {
+		l.t.Logf("enginetest: the hold of the %s %q was forgotten after %v: it was asked for at %s", f.Kind, f.Name, f.Held, f.Where)
+	}
+}
+
+func (l *log) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t = nil
 }
 
 // Open opens one more engine on the server, with opts as in New. The caller closes it, before the server. Errors are
@@ -72,5 +102,6 @@ func New(t testing.TB, opts engine.Options) (*engine.Engine, *Server) {
 func (s *Server) Open(ctx context.Context, opts engine.Options) (*engine.Engine, error) {
 	opts.Redis = s.connection()
 	opts.PubSub = engine.PubSubAuto
+	opts.OnForgotten = cmp.Or(opts.OnForgotten, engine.TellForgotten)
 	return engine.Open(ctx, opts)
 }

@@ -17,7 +17,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.HandoffTime, o.MaxWaitersPerName = 3*time.Second, 2 })
-	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":0,"handoffs":0,"attempts":0,"waits":0,"lost":0,"at_risk":0,`+
+	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":0,"handoffs":0,"attempts":0,"waits":0,"lost":0,"at_risk":0,"forgotten":0,`+
 		`"refused":0,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":0}`)
 
 	server.MustDo("HSET", "theirs", "somebody else", "1")
@@ -30,7 +30,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	if _, err := e.Mutex("theirs").TryLock(t.Context()); !errors.Is(err, engine.ErrHeld) {
 		t.Fatalf("TryLock: %v, want ErrHeld", err)
 	}
-	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":2,"granted":1,"handoffs":0,"attempts":2,"waits":1,"lost":0,"at_risk":0,`+
+	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":2,"granted":1,"handoffs":0,"attempts":2,"waits":1,"lost":0,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
 	wantNo(t, first.Unlock(t.Context()))
@@ -40,11 +40,11 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	fixed, err := e.Mutex("fixed").Lock(t.Context(), engine.WithLease(2*time.Second)) // a busy machine is answered in that
 	wantNo(t, err)
 	<-fixed.Done()
-	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,`+
+	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
 	wantNo(t, next.Unlock(context.Background()))
-	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,`+
+	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":0}`)
 }
 
