@@ -40,6 +40,7 @@ func specForgotten(on engine.OnForgotten, test func(b *bubble, next func() engin
 	})
 }
 
+// invariant: no-release-by-collector
 func TestSpecForgotten(t *testing.T) {
 	t.Parallel()
 	t.Run("is told once, with the place of the call, and stays held", specForgotten(engine.TellForgotten, func(b *bubble, next func() engine.Forgotten) {

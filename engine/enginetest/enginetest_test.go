@@ -3,7 +3,10 @@ package enginetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +31,30 @@ func wantKeys(t *testing.T, s *enginetest.Server, want ...string) {
 	if got := s.Keys(); !slices.Equal(got, want) {
 		t.Errorf("keys = %q, want %q", got, want)
 	}
+}
+
+// logged is a test whose log is kept.
+type logged struct {
+	testing.TB
+	lines chan string
+}
+
+func (l logged) Logf(format string, args ...any) { l.lines <- fmt.Sprintf(format, args...) }
+
+func TestAForgottenHoldIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := logged{t, make(chan string, 1)}
+		e, _ := enginetest.New(l, engine.Options{})
+		lock(t, e, "stock:7")
+		for len(l.lines) == 0 {
+			runtime.GC()
+			time.Sleep(10 * time.Second) // a third of the lease
+			synctest.Wait()
+		}
+		if line := <-l.lines; !strings.Contains(line, `the mutex "stock:7" was forgotten`) || !strings.Contains(line, "enginetest_test.go:") {
+			t.Error(line)
+		}
+	})
 }
 
 func TestNew(t *testing.T) {
