@@ -58,7 +58,7 @@ type Options struct {
 	// A context of the hold that is in use, or that something waits for, keeps it, and so does a future that has it. The channels of [Hold.Done]
 	// and [Hold.Wanted] do not: who waits for them alone and wants the lock held meanwhile needs runtime.KeepAlive.
 	//
-	// Each hold costs about 400 bytes and a microsecond more. Default [IgnoreForgotten], which costs nothing.
+	// Each hold costs about 300 bytes and a microsecond more. Default [IgnoreForgotten], which costs nothing.
 	OnForgotten OnForgotten
 	// FenceTTL is how long the counter of a fenced lock outlives its last new owner. Whole milliseconds, at least 1s;
 	// default 0: for ever, as Redisson's. Tokens grow even after a counter has expired.
