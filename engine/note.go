@@ -44,26 +44,31 @@ type notes struct {
 
 	mu     sync.Mutex // guards the rest
 	due    []rueidis.Completed
-	sends  bool // a goroutine does
+	sent   chan struct{} // closed when what is due has been sent; nil: nothing is due
+	sends  bool          // a goroutine does
 	closed bool
 }
 
-// putNote has k's note written for lease, or deleted if that is 0. It does not block: the loop calls it.
-func (k *keptHold) putNote(lease time.Duration) {
+// putNote has k's note written for lease, or deleted if that is 0. It does not block: the loop calls it. What it returns is closed when that is
+// done; nil: it is not to be done.
+func (k *keptHold) putNote(lease time.Duration) (sent <-chan struct{}) {
 	if k == nil || k.note == "" {
-		return
+		return nil
 	}
 	n := &k.e.notes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed || lease > 0 && k.ended.Load() != 0 {
-		return
+		return nil
 	}
-	n.due = append(n.due, k.write(lease))
+	if n.due = append(n.due, k.write(lease)); n.sent == nil {
+		n.sent = make(chan struct{})
+	}
 	if !n.sends {
 		n.sends = true
 		n.sending.Go(func() { n.send(k.e.client) })
 	}
+	return n.sent
 }
 
 // write is the command that writes the note, or deletes it.
@@ -78,13 +83,14 @@ func (k *keptHold) write(lease time.Duration) rueidis.Completed {
 func (n *notes) send(c rueidis.Client) {
 	for {
 		n.mu.Lock()
-		due := n.due
-		n.due, n.sends = nil, len(due) > 0
+		due, sent := n.due, n.sent
+		n.due, n.sent, n.sends = nil, nil, len(due) > 0
 		n.mu.Unlock()
 		if len(due) == 0 {
 			return
 		}
 		c.DoMulti(context.Background(), due...)
+		close(sent)
 	}
 }
 
@@ -112,7 +118,8 @@ func (m *Mutex) noteOf(ctx context.Context, owner string) (text string) {
 	return text
 }
 
-// answered has the note of a hold that was granted written before its call returns, or adds that of the holder to the error.
+// answered has the note of a hold that was granted written before its call returns, or adds that of the holder to the error. The note is written in
+// its turn: if the lock was handed on, the one before it is still to be deleted, under the same key.
 func (k *keptHold) answered(lease time.Duration, err error) {
 	if k == nil || k.note == "" { // before what would be allocated for every call
 		return
@@ -123,14 +130,16 @@ func (k *keptHold) answered(lease time.Duration, err error) {
 	}
 	soon, stop := context.WithTimeout(context.Background(), noteTime)
 	defer stop()
-	m := &Mutex{handle{k.e, k.name, k.kind}}
 	if err == nil {
-		t := m.operation("note")
-		direct(soon, &t, func(c rueidis.Client) (none struct{}, _ error) {
-			return none, c.Do(context.Background(), k.write(lease)).Error()
-		})
+		if sent := k.putNote(lease); sent != nil {
+			select {
+			case <-sent:
+			case <-soon.Done():
+			}
+		}
 		return
 	}
+	m := &Mutex{handle{k.e, k.name, k.kind}}
 	if state, _, failed := m.inspect(soon, false); failed == nil && state.Locked {
 		held.Note = m.noteOf(soon, state.Owner)
 	}

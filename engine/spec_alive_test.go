@@ -74,6 +74,15 @@ func TestSpecAlive(t *testing.T) {
 			}
 		}))
 	}
+	t.Run("has two thirds of the lease to return, also if Redis is down meanwhile, and renewals fail", spec(engine.Options{}, func(b *bubble) {
+		h := b.lock(b.Mutex("a"), engine.WithAlive(func() error { time.Sleep(18 * time.Second); return nil }))
+		time.Sleep(11 * time.Second)
+		b.redis.SetDown(true)
+		time.Sleep(16 * time.Second)
+		b.redis.SetDown(false)
+		time.Sleep(2 * time.Second)
+		b.wantHeld(h)
+	}))
 	t.Run("delays nobody", spec(engine.Options{Callbacks: 1}, func(b *bubble) {
 		release := make(chan struct{})
 		for range 10 {

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +64,29 @@ func TestSpecNote(t *testing.T) {
 		b.unlock(second.hold)
 		b.wantNote(m, "third")
 		b.unlock(third.granted())
+		b.wantKeys()
+	}))
+	t.Run("is there when the call has returned, also of a lock that was handed on many times", spec(engine.Options{}, func(b *bubble) {
+		m := b.Mutex("stock:7")
+		var callers sync.WaitGroup
+		for i := range 3 {
+			callers.Go(func() {
+				for range 100 {
+					mine := fmt.Sprint("caller ", i)
+					h, err := m.Lock(b.Context(), engine.WithNote(mine))
+					b.wantNil("Lock", err)
+					if note := b.inspect(m).Note; note != mine {
+						b.Errorf("the note is %q, want %q", note, mine)
+					}
+					b.unlock(h)
+				}
+			})
+		}
+		callers.Wait()
+		if n := b.Stats().Handoffs; n < 250 {
+			b.Errorf("it was handed on %d times, want most of 300", n)
+		}
+		synctest.Wait()
 		b.wantKeys()
 	}))
 	t.Run("is in the error of a call that has a note", spec(engine.Options{}, func(b *bubble) {

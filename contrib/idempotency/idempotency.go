@@ -86,8 +86,8 @@ type Options struct {
 	NameMapper func(name string) string
 
 	// NotKept is called with an error that Is [ErrNotKept] for each answer that was to be kept and could not be: it is longer than MaxBody, or
-	// shorter than its Content-Length; the handler took over the connection; the lock was lost, the error then Is [engine.ErrLost]; Redis did
-	// not store it. Default nil: a warning of [slog.Default].
+	// shorter than its Content-Length; the handler took over the connection, or wrote nothing and its client had left; the lock was lost, the error
+	// then Is [engine.ErrLost]; Redis did not store it. Default nil: a warning of [slog.Default].
 	NotKept func(r *http.Request, err error)
 }
 

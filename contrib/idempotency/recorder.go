@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -65,18 +67,38 @@ func (rec *recorder) drop(why error) error {
 	return err
 }
 
-// pass sends what is held back.
+// pass sends what is held back, with the headers of that moment. What the handler has changed since is of use as trailers only, as in net/http.
 func (rec *recorder) pass() error {
 	if rec.passes || rec.status == 0 {
 		return nil
 	}
 	rec.passes = true
+	header, late := rec.Header(), make(http.Header)
+	for name, values := range header {
+		if was, is := rec.header[name]; !is || !slices.Equal(was, values) {
+			late[name] = values
+			delete(header, name)
+		}
+	}
+	maps.Copy(header, rec.header)
 	rec.ResponseWriter.WriteHeader(rec.status)
+	maps.Copy(header, late)
+	if _, typed := rec.header["Content-Type"]; !typed {
+		rec.header["Content-Type"] = guessed(rec.header, rec.body)
+	}
 	if len(rec.body) == 0 {
 		return nil
 	}
 	_, err := rec.ResponseWriter.Write(rec.body)
 	return err
+}
+
+// guessed is the type that net/http gives an answer without one, from the body that it has when the header goes out; nil: none.
+func guessed(header http.Header, body []byte) []string {
+	if len(body) == 0 || header.Get("Content-Encoding") != "" {
+		return nil
+	}
+	return []string{http.DetectContentType(body)}
 }
 
 // asksAgain tells that a repetition is to be served, and not to get this answer.
@@ -103,8 +125,11 @@ func (rec *recorder) FlushError() error {
 // Flush implements http.Flusher.
 func (rec *recorder) Flush() { _ = rec.FlushError() }
 
-// Hijack implements http.Hijacker.
+// Hijack implements http.Hijacker. A status that the handler has given goes out before.
 func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if err := rec.pass(); err != nil {
+		return nil, nil, err
+	}
 	conn, buffered, err := http.NewResponseController(rec.ResponseWriter).Hijack()
 	if err == nil {
 		err = rec.drop(errors.New("the handler took over the connection"))

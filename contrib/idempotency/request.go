@@ -98,7 +98,7 @@ func isKey(key string) bool {
 func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*http.Request, fingerprint, *problem) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxBody)))
 	if long := new(http.MaxBytesError); errors.As(err, &long) {
-		return nil, fingerprint{}, &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", h.o.MaxBody), 0}
+		return nil, fingerprint{}, &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", long.Limit), 0}
 	} else if err != nil {
 		return nil, fingerprint{}, &problem{http.StatusBadRequest, "the body ended early", 0}
 	}
@@ -121,6 +121,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold *engine.Hol
 		rec := &recorder{ResponseWriter: w, most: h.o.MaxBody}
 		ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
 		h.next.ServeHTTP(rec, r.WithContext(ctx))
+		if rec.status == 0 && r.Context().Err() != nil { // it gave up
+			rec.dropped = errors.New("the client left, and the handler wrote nothing")
+		}
 		rec.begin(http.StatusOK)
 		if err := h.keep(r, hold, rec, print); err != nil {
 			h.o.NotKept(r, fmt.Errorf("%w: %w", ErrNotKept, err))
@@ -143,8 +146,9 @@ func (h *handler) keep(r *http.Request, hold *engine.Hold, rec *recorder, print 
 	}
 	a := &answer{Print: print, Status: rec.status, Header: make(http.Header), Body: rec.body}
 	for _, name := range h.o.Headers {
-		if values := rec.header.Values(name); values != nil {
-			a.Header[http.CanonicalHeaderKey(name)] = values
+		name = http.CanonicalHeaderKey(name)
+		if values, is := rec.header[name]; is { // also without a value, which has net/http not guess the type
+			a.Header[name] = values
 		}
 	}
 	return h.answers.save(context.WithoutCancel(r.Context()), h.o.NameMapper(hold.Name()), hold.TenureID(), a)

@@ -229,3 +229,32 @@ func TestAClientThatLeaves(t *testing.T) {
 	<-done
 	redistest.Await(t, "only the answer to stand", func() bool { return len(redis.Keys()) == 1 })
 }
+
+// A handler that gives up because its client has left, and writes nothing, has not answered: the repetition is served.
+func TestAHandlerThatGivesUp(t *testing.T) {
+	t.Parallel()
+	came := make(chan struct{}, 1)
+	s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case came <- struct{}{}:
+			<-r.Context().Done()
+		default:
+			_, _ = io.WriteString(w, "done")
+		}
+	})
+	leaves := func(r *http.Request) {
+		ctx, leave := context.WithCancel(r.Context())
+		*r = *r.WithContext(ctx)
+		go func() {
+			redistest.Await(t, "the request to be served", func() bool { return len(came) == 1 })
+			leave()
+		}()
+	}
+	if answer, err := s.ask(http.MethodPost, "k", "", leaves); err == nil {
+		t.Errorf("who has left gets %q", answer.body)
+	}
+	if again := s.wants("k", "", http.StatusOK); again.body != "done" || again.replayed() {
+		t.Errorf("the repetition is answered %q", again.body)
+	}
+	testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), idempotency.ErrNotKept.Error(), "the client left")
+}
