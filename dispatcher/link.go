@@ -53,6 +53,7 @@ func (n *node) breakLink(now gate.Time, err error) {
 	}
 	cfg.Gate.Epoch++ // what was confirmed before is not handed on (invariant: handoff-only-while-fresh)
 	n.link.silent, n.link.cause = rediserr.IsSilent(err), rediserr.Text(err)
+	n.nearest = 0
 	n.setLink(linkShaky)
 	if n.link.silent {
 		n.endFast(now)

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -23,7 +24,8 @@ type node struct {
 	out        outbox
 	idle       []*connection
 	all        []*connection
-	carrying   int // connections that are away with commands
+	carrying   int       // connections that are away with commands
+	nearest    gate.Time // the shortest round trip since the link broke, for those of a busy server are long; 0: none
 	link       link
 	narrow     bool                   // it refuses wide calls
 	refusals   reconnect.Outage       // of wide calls; these do not end
@@ -39,9 +41,16 @@ type connection struct {
 	node *node
 }
 
-// connectionsPerNode is how many pipelines may be on their way at once; with two, one is written while another is read. With
-// replicas to wait for there are as many for what they are to have.
-const connectionsPerNode = 3
+const (
+	// busyConnections is how many pipelines are on their way at once while many names are; with two, one is written while another is read.
+	// With replicas to wait for there are as many for what they are to have.
+	busyConnections = 3
+	// mostConnections is how many are on their way at once while few names are.
+	mostConnections = 8
+	// timeOfName is how much of a round trip there must be for each name that is on its way, so that they are few. Where more names come back in
+	// this time processors are the limit, and batches save them; where fewer do, a command that waits for a connection wastes its time.
+	timeOfName = 50 * time.Microsecond
+)
 
 // newNode starts the connections and the subscriber of a node. loaded is what Load said of it; without it the first probe does
 // the loading, and connects when there is no client either.
@@ -62,10 +71,10 @@ func newNode(ns *nodes, addr string, client rueidis.Client, loaded *redisconn.Lo
 		n.startSubscriber()
 	}
 	if ns.connections.Replicas == 0 && ns.connections.Fsync == 0 {
-		n.addConnections(connectionsPerNode, redisconn.AllCommands)
+		n.addConnections(mostConnections, redisconn.AllCommands)
 	} else {
-		n.addConnections(connectionsPerNode, redisconn.OtherCommands)
-		n.addConnections(connectionsPerNode, redisconn.ReplicatedCommands)
+		n.addConnections(busyConnections, redisconn.OtherCommands)
+		n.addConnections(busyConnections, redisconn.ReplicatedCommands)
 	}
 	if ns.cluster == nil {
 		n.follower = topology.Follow(client, func() { ns.mail.put(switched{n}) })
@@ -107,6 +116,13 @@ func (n *node) lend() *connection {
 	c := n.idle[last]
 	n.idle = n.idle[:last]
 	return c
+}
+
+// crowded reports whether commands wait for a connection that is away, and become one batch with what comes until then: many names are on
+// their way.
+func (n *node) crowded() bool {
+	few := min(max(busyConnections, int(n.nearest/timeOfName)), 2*mostConnections)
+	return n.carrying >= busyConnections && n.nodes.names > few
 }
 
 // busy reports whether answers are on their way that can be waited for.

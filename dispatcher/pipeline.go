@@ -95,6 +95,9 @@ func (n *node) flush(now gate.Time) {
 	}
 	for i := len(n.idle) - 1; i >= 0; i-- {
 		c := n.idle[i]
+		if c.Class == redisconn.AllCommands && n.crowded() {
+			return
+		}
 		if c.Batch = n.out.fill(c.Batch[:0], c.Class); len(c.Batch) == 0 {
 			if c.Class == redisconn.AllCommands {
 				return
@@ -129,7 +132,11 @@ func (n *node) returned(c *connection) {
 	if c.Err != nil {
 		n.breakLink(now, c.Err)
 	} else {
-		n.nodes.gates.measure(now - c.Batch[0].Sent)
+		rtt := now - c.Batch[0].Sent
+		n.nodes.gates.measure(rtt)
+		if n.nearest == 0 || rtt < n.nearest {
+			n.nearest = rtt
+		}
 	}
 	for i := range c.Batch {
 		if i%clockStride == 0 {

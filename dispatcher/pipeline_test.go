@@ -117,6 +117,32 @@ func TestCommandsLeaveByAConnectionOfTheirClass(t *testing.T) {
 	}
 }
 
+// Commands of few names leave at once, each on a connection of its own; those of many wait for one of three. How many are few depends on
+// the round trip.
+func TestManyNamesShareConnections(t *testing.T) {
+	for _, test := range []struct {
+		rtt   gate.Time
+		first int // commands in the first batch
+		leave int // of ten batches
+	}{{0, 1, 4}, {0, 2, 3}, {0, 9, 3}, {5 * timeOfName, 1, 6}, {time.Millisecond, 1, 8}, {time.Millisecond, 10, 8}, {time.Millisecond, 15, 3}, {time.Second, 15, 3}} {
+		l := loopOf(func(wheel.Tick) {})
+		n := &node{nodes: &l.nodes, link: link{probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}, nearest: test.rtt}
+		for range mostConnections {
+			n.idle = append(n.idle, &connection{&redisconn.Connection{}, n})
+		}
+		for range test.first - 1 {
+			n.out.put(&gate.Command{Op: gate.Release})
+		}
+		for range 10 {
+			n.out.put(&gate.Command{Op: gate.Release})
+			n.flush(0)
+		}
+		if left := len(l.nodes.leaving); left != test.leave {
+			t.Errorf("round trip %v, %d commands at first: %d connections leave, want %d", test.rtt, test.first, left, test.leave)
+		}
+	}
+}
+
 // unsent notes what becomes of commands, and asks for one more after the first.
 type unsent struct {
 	gate.Machine

@@ -54,9 +54,9 @@ import (
 
 // Engine takes locks on one Redis server, or on one Redis Cluster. Any goroutine may use it.
 //
-// One engine serves a whole process. It has up to three connections for commands, one for unlock messages, one for
-// queries and one for each Observe of package elect, and a handful of goroutines, however many locks are held or waited
-// for. In a cluster it has as many for each master. With [Options].Replicas or Fsync there are up to three more for commands.
+// One engine serves a whole process. It has up to eight connections for commands, of which it uses four where Redis is near, six
+// with [Options].Replicas or Fsync; one for unlock messages, one for queries and one for each Observe of package elect; and
+// a dozen goroutines, however many locks are held or waited for. In a cluster it has as many for each master.
 // With a server that speaks only RESP2, each connection may open another one, which is idle.
 type Engine struct {
 	opts       Options

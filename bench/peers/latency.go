@@ -12,12 +12,14 @@ import (
 // package redistest, which is for tests, waits by Go's timers, and so makes 2.3 ms of a round trip of 1.
 type distance struct {
 	net.Listener
-	server string
-	away   atomic.Int64 // a Duration
+	server   string
+	away     atomic.Int64 // a Duration
+	onTheWay chan piece   // of all connections, in the order in which they are due: one goroutine waits, so one thread
 }
 
-// piece is bytes on their way.
+// piece is bytes on their way; none: the end of the connection.
 type piece struct {
+	to    net.Conn
 	bytes []byte
 	due   time.Time
 }
@@ -28,8 +30,9 @@ func putAway(server string, away time.Duration) (*distance, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &distance{Listener: l, server: server}
+	d := &distance{Listener: l, server: server, onTheWay: make(chan piece, 1<<16)}
 	d.away.Store(int64(away))
+	go d.deliver()
 	go func() {
 		for {
 			near, err := l.Accept()
@@ -48,29 +51,27 @@ func putAway(server string, away time.Duration) (*distance, error) {
 	return d, nil
 }
 
-// carry brings what one end sends to the other, until one of them closes.
+// carry sends what comes from one end on its way to the other, until one of them closes.
 func (d *distance) carry(from, to net.Conn) {
-	onTheWay := make(chan piece, 1<<16)
-	go func() {
-		defer to.Close()
-		defer from.Close()
-		for p := range onTheWay {
-			sleepUntil(p.due)
-			if _, err := to.Write(p.bytes); err != nil {
-				return
-			}
-		}
-	}()
-	defer close(onTheWay)
-	buffer := make([]byte, 1<<16)
 	for {
-		n, err := from.Read(buffer)
-		if n > 0 {
-			onTheWay <- piece{append([]byte(nil), buffer[:n]...), time.Now().Add(time.Duration(d.away.Load()))}
-		}
+		bytes := make([]byte, 1<<13)
+		n, err := from.Read(bytes)
+		d.onTheWay <- piece{to, bytes[:n], time.Now().Add(time.Duration(d.away.Load()))}
 		if err != nil {
 			return
 		}
+	}
+}
+
+// deliver brings the pieces to their ends, each when it is due.
+func (d *distance) deliver() {
+	for p := range d.onTheWay {
+		sleepUntil(p.due)
+		if len(p.bytes) == 0 {
+			p.to.Close()
+			continue
+		}
+		_, _ = p.to.Write(p.bytes) // of one that has closed nobody reads
 	}
 }
 
