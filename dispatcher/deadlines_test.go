@@ -155,6 +155,34 @@ func TestFaultsOfTheWheelDelayNothing(t *testing.T) {
 	}
 }
 
+// The loop looks for itself at a slot that it has found empty, and that got an entry after that: it has counted on the wheel, which may have
+// failed, and the wait ended up to a second late, or when anything else came.
+func TestASlotThatIsFilledAgainIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := loopOf(func(wheel.Tick) {})
+		l.turn(t)
+		var answered gate.Time
+		at := l.cfg.Clock.Now() + 3*time.Second
+		await := func() (settle func(gate.Outcome) bool) {
+			ack := &Ack{By: settler(func() { answered = l.cfg.Clock.Now() })}
+			l.mail.put(do(func(now gate.Time) {
+				ack.Within = at - now
+				l.acks.await(now, ack, func() {})
+			}))
+			return ack.Settle
+		}
+		settle := await()
+		l.mail.put(do(func(gate.Time) { settle(gate.Outcome{}) }))
+		time.Sleep(3 * lookEvery / 2) // a look finds nothing
+		await()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if late := answered - at; late < 0 || late > Tick+wheel.Grace {
+			t.Errorf("the answer in Redis's place comes %v late", late)
+		}
+	})
+}
+
 type settler func()
 
 func (s settler) Settle(gate.Outcome) bool { s(); return true }

@@ -59,8 +59,8 @@ func (t *Timer[T]) Remove() {
 // A slot holds one tick at a time. An entry beyond the horizon, which is the number of slots, waits in the
 // furthest slot and is moved on when that is opened.
 type Slots[T any] struct {
-	heads  []Timer[T] // slot of tick t: the ring at t modulo length; a head's at is the tick last armed there
-	filled []uint64   // a bit for each slot: it got an entry since it was last found empty
+	heads  []Timer[T] // slot of tick t: the ring at t modulo length
+	filled []uint64   // a bit for each slot: it got an entry since it was last found empty, and arm was called for that
 	due    Timer[T]   // ring of the entries in opened slots, not yet yielded or moved on
 	opened Tick       // the last tick opened; the slots hold the ticks after it
 	arm    func(Tick)
@@ -69,10 +69,9 @@ type Slots[T any] struct {
 // NewSlots returns empty slots, n of them, rounded up to a power of two. They take 32 bytes and a bit each when T is
 // a pointer.
 //
-// arm is called, inside Put or Due, when a slot gets an entry and arm was not called for its tick yet: the owner
-// must see to it that Due is called once that tick has begun. It is called once for each tick, however often
-// the slot is emptied and filled; and for the tick that an entry beyond the horizon is put off to, which
-// only Slots knows. It must not use the Slots. nil: nobody needs telling.
+// arm is called, inside Put or Due, when a slot gets its first entry: the owner must see to it that Due is called once
+// that tick has begun. It is called again only if Next or Due has found the slot empty meanwhile, and for the tick that
+// an entry beyond the horizon is put off to, which only Slots knows. It must not use the Slots. nil: nobody needs telling.
 func NewSlots[T any](n int, arm func(Tick)) *Slots[T] {
 	if arm == nil {
 		arm = func(Tick) {}
@@ -94,14 +93,13 @@ func (s *Slots[T]) Put(e *Timer[T], at Tick) {
 	s.place(e)
 }
 
-// place links e into the slot of its tick, or into the furthest one, and calls arm for a slot that had none.
+// place links e into the slot of its tick, or into the furthest one, and calls arm for a slot that Next would pass over.
 func (s *Slots[T]) place(e *Timer[T]) {
 	tick := min(e.at, s.opened+Tick(len(s.heads)))
-	at, head := s.index(tick), s.slot(tick)
-	s.filled[at/64] |= 1 << (at % 64)
-	head.push(e)
-	if head.at != tick {
-		head.at = tick
+	s.slot(tick).push(e)
+	at := s.index(tick)
+	if bit := uint64(1) << (at % 64); s.filled[at/64]&bit == 0 {
+		s.filled[at/64] |= bit
 		s.arm(tick)
 	}
 }
