@@ -43,6 +43,8 @@ import (
 //   - The message is lost, comes late, or arrives while another command of the name is on its way: B asks under the same owner id, and the
 //     script finds that this owner has the lock.
 //   - B has died, or stands still: the mutex is free when its time is over.
+//   - B adopted the mutex meanwhile, and it was taken from B: the code has B's lease asked for, which is not there, and then the mutex under the
+//     owner id of the place.
 //   - B has no waiter any more: it releases the owner id, which removes the place, or frees the mutex for the next.
 //   - A's release gets no answer and is sent again: the owner is not there, so nothing is given a second time.
 //   - An acquire gets no answer, or a copy of it comes late: the owner id may get a place, or the mutex. It is an orphan like that of any

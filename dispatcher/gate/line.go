@@ -121,7 +121,11 @@ func (c *Config) pauseInLine(polls bool) time.Duration {
 
 // notified handles the messages in the inbox.
 func (l *Lock) notified(now Time, news News, fx *Effects) {
-	if r := l.contest.rivals; !l.takeGift(now, news, fx) && (l.Kind == RWKind || l.lease.phase != ours) {
+	r, given := l.contest.rivals, l.takeGift(now, news, fx)
+	if !given && l.lease.phase == ours && r.place.id != 0 { // it was our place's turn: another has ended our lease
+		l.suspect(r.heedAt)
+	}
+	if !given && (l.Kind == RWKind || l.lease.phase != ours) {
 		r.orphans.leaveLine(now)
 		l.returnOldGifts(now, &news)
 		if news.N == news.ones && now >= r.turns.ends {

@@ -42,6 +42,17 @@ func TestLineAdoptScenes(t *testing.T) {
 			answer given 0                   -> b ok: granted
 			after 20ms                       -> (17ms) release from line 2 n 1002
 			answer 0`,
+		"an adopted lock that is taken from us, and given to our own place": placed + `
+			c locks adopts x:9               -> adopt 3 x:9 3s
+			answer 1                         -> c: granted until 2.97s
+			given 2                          -> renew 3 3s
+			answer not-mine                  -> c ends: lost; acquire in line 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s`,
+		"an adopted lock that is taken from us when it is our place's turn": placed + `
+			c locks adopts x:9               -> adopt 3 x:9 3s
+			answer 1                         -> c: granted until 2.97s
+			told 0                           -> renew 3 3s
+			answer not-mine                  -> c ends: lost; acquire in line 2 3s n 1002`,
 		"an adopted lock that vanished leaves the place as it is": placed + `
 			c locks adopts x:9               -> adopt 3 x:9 3s
 			answer 1                         -> c: granted until 2.97s
