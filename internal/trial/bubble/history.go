@@ -20,12 +20,18 @@ func (w *World) at(t time.Time) rules.Time {
 // Judged is the call as package judge sees it.
 func (one *held) Judged() rules.Call {
 	w := one.p.w
-	call := rules.Call{Shared: one.shared, Permits: int64(one.permits), Tried: one.tried, Asked: w.at(one.asked), Answered: w.at(one.answered), Granted: w.at(one.granted),
+	call := rules.Call{Shared: one.shared, Permits: int64(one.permits), Tried: one.tried || one.hopeless(), Asked: w.at(one.asked), Answered: w.at(one.answered), Granted: w.at(one.granted),
 		Free: max(w.at(one.free), w.at(one.stays)), Token: one.token}
 	if one.owner != (engine.Owner{}) {
 		call.Owner = one.owner
 	}
 	return call
+}
+
+// hopeless reports whether the answers to a call may all come too late: its lease, less a margin, is no longer than bytes travel. It waits for a
+// lock that nobody has, as one that asks but once.
+func (one *held) hopeless() bool {
+	return one.fixed && one.lease-5*time.Millisecond <= 2*one.p.w.plan.travel
 }
 
 // grace is how much later than its holder's deadline a lease may end in Redis: an acquire was on its way, deadlines have a margin, and
