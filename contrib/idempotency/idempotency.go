@@ -86,8 +86,9 @@ type Options struct {
 	NameMapper func(name string) string
 
 	// NotKept is called with an error that Is [ErrNotKept] for each answer that was to be kept and could not be: it is longer than MaxBody, or
-	// shorter than its Content-Length; the handler took over the connection, or wrote nothing and its client had left; the lock was lost, the error
-	// then Is [engine.ErrLost]; Redis did not store it. Default nil: a warning of [slog.Default].
+	// shorter than its Content-Length; the handler took over the connection; the client had left, and the handler had written nothing, or flushed
+	// what has no Content-Length, so that it may be a part; the lock was lost, the error then Is [engine.ErrLost]; Redis did not store it. Default
+	// nil: a warning of [slog.Default].
 	NotKept func(r *http.Request, err error)
 }
 
@@ -106,7 +107,8 @@ var keptAlways = []string{
 // of status 5xx and those that ask to come again (408, 425, 429, and any 4xx with a Retry-After), what [Options].NotKept is told of, and those
 // of a handler that panics.
 //
-// An answer that the handler flushes goes out as it is written, and is kept at its end. What needs the connection itself ([http.Hijacker]) gets it,
+// An answer that the handler flushes goes out as it is written, and is kept at its end. A handler that holds back a part of an answer and gives up
+// because its client has left says so by a status 5xx, or by panic([http.ErrAbortHandler]): it would be kept as it is. What needs the connection itself ([http.Hijacker]) gets it,
 // and nothing is kept.
 //
 // Instead of the answer of the handler a request may get, as application/problem+json:

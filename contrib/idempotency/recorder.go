@@ -110,6 +110,11 @@ func (rec *recorder) asksAgain() bool {
 	return rec.status >= http.StatusInternalServerError || rec.status >= http.StatusBadRequest && rec.header.Get("Retry-After") != ""
 }
 
+// mayBeAPart tells that the handler wrote nothing, or flushed what has no length: if its client leaves, a write fails, or its context tells it to stop.
+func (rec *recorder) mayBeAPart() bool {
+	return rec.status == 0 || rec.passes && rec.header.Get("Content-Length") == ""
+}
+
 // endedEarly tells that the body is not as long as the handler said.
 func (rec *recorder) endedEarly() bool {
 	said, err := strconv.Atoi(rec.header.Get("Content-Length"))

@@ -230,31 +230,61 @@ func TestAClientThatLeaves(t *testing.T) {
 	redistest.Await(t, "only the answer to stand", func() bool { return len(redis.Keys()) == 1 })
 }
 
-// A handler that gives up because its client has left, and writes nothing, has not answered: the repetition is served.
+// A handler that gives up because its client has left, and has written nothing or flushed a part, has not answered: the repetition is served. What has
+// its whole length is an answer.
 func TestAHandlerThatGivesUp(t *testing.T) {
 	t.Parallel()
-	came := make(chan struct{}, 1)
-	s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case came <- struct{}{}:
-			<-r.Context().Done()
-		default:
+	gone := func(r *http.Request) { <-r.Context().Done() }
+	for name, c := range map[string]struct {
+		first func(w http.ResponseWriter, r *http.Request)
+		kept  bool
+	}{
+		"nothing": {func(_ http.ResponseWriter, r *http.Request) { gone(r) }, false},
+		"a part": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "do")
+			w.(http.Flusher).Flush()
+			gone(r)
+		}, false},
+		"all, by its length": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "4")
+			_, _ = io.WriteString(w, "do")
+			w.(http.Flusher).Flush()
+			gone(r)
+			_, _ = io.WriteString(w, "ne")
+		}, true},
+		"all, at once": {func(w http.ResponseWriter, r *http.Request) {
+			gone(r)
 			_, _ = io.WriteString(w, "done")
-		}
-	})
-	leaves := func(r *http.Request) {
-		ctx, leave := context.WithCancel(r.Context())
-		*r = *r.WithContext(ctx)
-		go func() {
-			redistest.Await(t, "the request to be served", func() bool { return len(came) == 1 })
-			leave()
-		}()
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			came := make(chan struct{}, 1)
+			s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case came <- struct{}{}:
+					c.first(w, r)
+				default:
+					_, _ = io.WriteString(w, "done")
+				}
+			})
+			leaves := func(r *http.Request) {
+				ctx, leave := context.WithCancel(r.Context())
+				*r = *r.WithContext(ctx)
+				go func() {
+					redistest.Await(t, "the request to be served", func() bool { return len(came) == 1 })
+					leave()
+				}()
+			}
+			if answer, err := s.ask(http.MethodPost, "k", "", leaves); err == nil && !c.kept {
+				t.Errorf("who has left gets %q", answer.body)
+			}
+			if again := s.wants("k", "", http.StatusOK); again.body != "done" || again.replayed() != c.kept {
+				t.Errorf("the repetition is answered %q, replayed %t", again.body, again.replayed())
+			}
+			if !c.kept {
+				testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), idempotency.ErrNotKept.Error(), "the client left")
+			}
+		})
 	}
-	if answer, err := s.ask(http.MethodPost, "k", "", leaves); err == nil {
-		t.Errorf("who has left gets %q", answer.body)
-	}
-	if again := s.wants("k", "", http.StatusOK); again.body != "done" || again.replayed() {
-		t.Errorf("the repetition is answered %q", again.body)
-	}
-	testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), idempotency.ErrNotKept.Error(), "the client left")
 }
