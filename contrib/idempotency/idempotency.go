@@ -55,7 +55,8 @@ type Options struct {
 	Keep time.Duration
 
 	// MaxBody is the length of the longest body of a request, others get 413, and of the longest answer that is kept. Both are held in
-	// memory. At most 256 MiB; default 0: 1 MiB.
+	// memory, and Redis serves nobody else while it takes an answer in. A request waits for Redis for a second, and another one for each 8 MiB that an
+	// answer has, or may have. At most 256 MiB; default 0: 1 MiB.
 	MaxBody int
 
 	// Headers are the names of headers of an answer that are kept besides Content-Type, Content-Encoding, Content-Language,
@@ -160,6 +161,6 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (func(http.Handler)
 	}
 	o.Headers = slices.Concat(keptAlways, o.Headers)
 	return func(next http.Handler) http.Handler {
-		return &handler{next: next, o: o, lock: lock, answers: store{client: client, keep: o.Keep}}
+		return &handler{next: next, o: o, lock: lock, answers: store{client: client, keep: o.Keep, most: o.MaxBody}}
 	}, nil
 }

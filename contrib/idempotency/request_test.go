@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/contrib/idempotency"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -159,6 +162,35 @@ func TestAnOutageBeforeTheStore(t *testing.T) {
 				redis.Thaw()
 			}
 		})
+	}
+}
+
+// patience notes for how long the calls of a client may wait at least, but for an EVAL, which follows an EVALSHA.
+type patience struct {
+	rueidis.Client
+	least atomic.Int64 // a Duration
+}
+
+func (p *patience) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if until, _ := ctx.Deadline(); cmd.Commands()[0] != "EVAL" {
+		p.least.Store(min(p.least.Load(), int64(time.Until(until))))
+	}
+	return p.Client.Do(ctx, cmd)
+}
+
+// A long answer has more than the second that a short one has, to be stored and to be read.
+func TestALongAnswerHasTime(t *testing.T) {
+	t.Parallel()
+	const most = 16 << 20
+	redis := redistest.Start(t)
+	p := &patience{Client: newClient(t, redis.Addr())}
+	p.least.Store(int64(time.Hour))
+	s := serve(t, testkit.Connect(t, redis.Addr()), p, idempotency.Options{MaxBody: most}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, most))
+	})
+	s.wants("k", "", http.StatusOK)
+	if least := time.Duration(p.least.Load()); least <= time.Second || least > 4*time.Second {
+		t.Errorf("a call waits for %v at most, want 3s", least)
 	}
 }
 
