@@ -68,12 +68,17 @@ func (rec *recorder) Write(p []byte) (int, error) {
 func (rec *recorder) unsent(n int) error {
 	said, says := rec.length()
 	switch {
-	case n > 0 && (rec.status < 200 || rec.status == http.StatusNoContent || rec.status == http.StatusNotModified):
+	case n > 0 && rec.bodyless():
 		return http.ErrBodyNotAllowed
 	case says && len(rec.body)+n > said:
 		return http.ErrContentLength
 	}
 	return nil
+}
+
+// bodyless tells that a status has no body.
+func (rec *recorder) bodyless() bool {
+	return rec.status < http.StatusOK || rec.status == http.StatusNoContent || rec.status == http.StatusNotModified
 }
 
 // length is the Content-Length, if the handler has given one.
@@ -135,7 +140,7 @@ func (rec *recorder) asksAgain() bool {
 // mayBeAPart tells that the handler wrote nothing, or flushed what has no length: if its client leaves, a write fails, or its context tells it to stop.
 func (rec *recorder) mayBeAPart() bool {
 	_, says := rec.length()
-	return rec.status == 0 || rec.passes && !says
+	return rec.status == 0 || rec.passes && !says && !rec.bodyless()
 }
 
 // endedEarly tells that the body is not as long as the handler said.
