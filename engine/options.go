@@ -55,8 +55,9 @@ type Options struct {
 	// Lease later at most: a hold WithLease ends by itself and is not told, nor is one that has ended, such as by Close. Of a lock of several
 	// the hold of the whole is told, at a renewal of a member whose engine has the option, too.
 	//
-	// A context of the hold that is in use, or that something waits for, keeps it, and so does a future that has it. The channels of [Hold.Done]
-	// and [Hold.Wanted] do not: who waits for them alone and wants the lock held meanwhile needs runtime.KeepAlive.
+	// A context of the hold that is in use, or from which one in use was derived, keeps it, and so does a future that has it. The channels of
+	// [Hold.Done] and [Hold.Wanted], and that of the Done of a context, do not: a goroutine that waits for such a channel alone, as in
+	// <-hold.Context(ctx).Done(), and wants the lock held meanwhile needs runtime.KeepAlive behind that.
 	//
 	// Each hold costs about 300 bytes and a microsecond more. Default [IgnoreForgotten], which costs nothing.
 	OnForgotten OnForgotten

@@ -113,6 +113,18 @@ func TestSpecForgotten(t *testing.T) {
 		b.wantNil("Release", b.PermitSemaphore("ids").Release(b.Context(), permits...))
 		runtime.KeepAlive(kept)
 	}))
+	t.Run("also while somebody waits for a channel alone", specForgotten(engine.TellForgotten, func(b *bubble, next func() engine.Forgotten) {
+		for name, channel := range map[string]func(h *engine.Hold) <-chan struct{}{
+			"Done":              (*engine.Hold).Done,
+			"Wanted":            (*engine.Hold).Wanted,
+			"Done of a context": func(h *engine.Hold) <-chan struct{} { return h.Context(b.Context()).Done() },
+		} {
+			channel := channel(b.lock(b.Mutex(name)))
+			if f := next(); f.Name != name || isClosed(channel) {
+				b.Errorf("told %+v, ended %t", f, isClosed(channel))
+			}
+		}
+	}))
 	t.Run("nor if Close has ended it", specForgotten(engine.ReleaseForgotten, func(b *bubble, _ func() engine.Forgotten) {
 		b.lock(b.Mutex("stock:7"))
 		collect()

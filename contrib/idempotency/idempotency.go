@@ -55,7 +55,8 @@ type Options struct {
 	Keep time.Duration
 
 	// MaxBody is the length of the longest body of a request, others get 413, and of the longest answer that is kept. Both are held in
-	// memory. At most 256 MiB; default 0: 1 MiB.
+	// memory, and Redis serves nobody else while it takes an answer in. A request waits for Redis for a second, and another one for each 8 MiB that an
+	// answer has, or may have. At most 256 MiB; default 0: 1 MiB.
 	MaxBody int
 
 	// Headers are the names of headers of an answer that are kept besides Content-Type, Content-Encoding, Content-Language,
@@ -86,8 +87,9 @@ type Options struct {
 	NameMapper func(name string) string
 
 	// NotKept is called with an error that Is [ErrNotKept] for each answer that was to be kept and could not be: it is longer than MaxBody, or
-	// shorter than its Content-Length; the handler took over the connection, or wrote nothing and its client had left; the lock was lost, the error
-	// then Is [engine.ErrLost]; Redis did not store it. Default nil: a warning of [slog.Default].
+	// shorter than its Content-Length; the handler took over the connection; the client had left, and the handler had written nothing, or flushed
+	// what has no Content-Length, so that it may be a part; the lock was lost, the error then Is [engine.ErrLost]; Redis did not store it. Default
+	// nil: a warning of [slog.Default].
 	NotKept func(r *http.Request, err error)
 }
 
@@ -106,7 +108,8 @@ var keptAlways = []string{
 // of status 5xx and those that ask to come again (408, 425, 429, and any 4xx with a Retry-After), what [Options].NotKept is told of, and those
 // of a handler that panics.
 //
-// An answer that the handler flushes goes out as it is written, and is kept at its end. What needs the connection itself ([http.Hijacker]) gets it,
+// An answer that the handler flushes goes out as it is written, and is kept at its end. A handler that holds back a part of an answer and gives up
+// because its client has left says so by a status 5xx, or by panic([http.ErrAbortHandler]): it would be kept as it is. What needs the connection itself ([http.Hijacker]) gets it,
 // and nothing is kept.
 //
 // Instead of the answer of the handler a request may get, as application/problem+json:
@@ -158,6 +161,6 @@ func New(e *engine.Engine, client rueidis.Client, o Options) (func(http.Handler)
 	}
 	o.Headers = slices.Concat(keptAlways, o.Headers)
 	return func(next http.Handler) http.Handler {
-		return &handler{next: next, o: o, lock: lock, answers: store{client: client, keep: o.Keep}}
+		return &handler{next: next, o: o, lock: lock, answers: store{client: client, keep: o.Keep, most: o.MaxBody}}
 	}, nil
 }

@@ -36,6 +36,7 @@ func (rec *recorder) WriteHeader(status int) {
 	switch {
 	case status < 100 || status > 999:
 		panic(fmt.Sprintf("idempotency: invalid WriteHeader code %d", status))
+	case rec.status != 0: // it comes too late, whatever it is
 	case status < 200 && status != http.StatusSwitchingProtocols:
 		rec.ResponseWriter.WriteHeader(status)
 	default:
@@ -46,6 +47,9 @@ func (rec *recorder) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (rec *recorder) Write(p []byte) (int, error) {
 	rec.begin(http.StatusOK)
+	if err := rec.unsent(len(p)); err != nil {
+		return 0, err
+	}
 	if rec.dropped == nil && len(rec.body)+len(p) > rec.most {
 		if err := rec.drop(fmt.Errorf("it has more than %d bytes", rec.most)); err != nil {
 			return 0, err
@@ -58,6 +62,29 @@ func (rec *recorder) Write(p []byte) (int, error) {
 		return rec.ResponseWriter.Write(p)
 	}
 	return len(p), nil
+}
+
+// unsent is why net/http would not send n more bytes.
+func (rec *recorder) unsent(n int) error {
+	said, says := rec.length()
+	switch {
+	case n > 0 && rec.bodyless():
+		return http.ErrBodyNotAllowed
+	case says && len(rec.body)+n > said:
+		return http.ErrContentLength
+	}
+	return nil
+}
+
+// bodyless tells that a status has no body.
+func (rec *recorder) bodyless() bool {
+	return rec.status < http.StatusOK || rec.status == http.StatusNoContent || rec.status == http.StatusNotModified
+}
+
+// length is the Content-Length, if the handler has given one.
+func (rec *recorder) length() (bytes int, says bool) {
+	bytes, err := strconv.Atoi(rec.header.Get("Content-Length"))
+	return bytes, err == nil && bytes >= 0
 }
 
 // drop lets the answer pass, and forgets it.
@@ -110,10 +137,16 @@ func (rec *recorder) asksAgain() bool {
 	return rec.status >= http.StatusInternalServerError || rec.status >= http.StatusBadRequest && rec.header.Get("Retry-After") != ""
 }
 
+// mayBeAPart tells that the handler wrote nothing, or flushed what has no length: if its client leaves, a write fails, or its context tells it to stop.
+func (rec *recorder) mayBeAPart() bool {
+	_, says := rec.length()
+	return rec.status == 0 || rec.passes && !says && !rec.bodyless()
+}
+
 // endedEarly tells that the body is not as long as the handler said.
 func (rec *recorder) endedEarly() bool {
-	said, err := strconv.Atoi(rec.header.Get("Content-Length"))
-	return err == nil && said != len(rec.body)
+	said, says := rec.length()
+	return says && said != len(rec.body)
 }
 
 // FlushError has the answer go out as it is written, for http.ResponseController.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
 	"testing"
 
 	"github.com/wheellock/wheellock/contrib/idempotency"
@@ -52,6 +54,24 @@ func TestTheFirstAnswerIsThatOfTheHandlerAlone(t *testing.T) {
 			w.(http.Flusher).Flush()
 			_, _ = io.WriteString(w, "html>")
 		},
+		"more than its length": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "4")
+			_, _ = io.WriteString(w, "body")
+			if _, err := io.WriteString(w, "\n"); err != http.ErrContentLength {
+				t.Errorf("what is too much is answered %v", err)
+			}
+		},
+		"a body where there is none": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+			if _, err := io.WriteString(w, "body"); err != http.ErrBodyNotAllowed {
+				t.Errorf("a body is answered %v", err)
+			}
+			w.(http.Flusher).Flush()
+		},
+		"early hints that come late": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			w.WriteHeader(http.StatusEarlyHints)
+		},
 		connection: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "Upgrade")
 			w.Header().Set("Upgrade", "mine")
@@ -71,7 +91,9 @@ func TestTheFirstAnswerIsThatOfTheHandlerAlone(t *testing.T) {
 			alone.Server = httptest.NewServer(handle)
 			t.Cleanup(alone.Close)
 			ask := func(s site) (head, trailer string, kept bool) {
-				answer, err := s.ask(http.MethodPost, "k", "")
+				early := 0
+				hints := &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error { early = code; return nil }}
+				answer, err := s.ask(http.MethodPost, "k", "", func(r *http.Request) { *r = *r.WithContext(httptrace.WithClientTrace(r.Context(), hints)) })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,7 +102,7 @@ func TestTheFirstAnswerIsThatOfTheHandlerAlone(t *testing.T) {
 				answer.Header.Del("Content-Length") // a repetition is not flushed
 				kept = answer.replayed()
 				answer.Header.Del("Idempotency-Replayed")
-				return fmt.Sprint(answer.Status, answer.Header, answer.body), fmt.Sprint(answer.Trailer), kept
+				return fmt.Sprint(early, answer.Status, answer.Header, answer.body), fmt.Sprint(answer.Trailer), kept
 			}
 			want, trailer, _ := ask(alone)
 			if got, behind, _ := ask(s); got != want || behind != trailer {

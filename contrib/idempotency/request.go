@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -121,8 +122,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold *engine.Hol
 		rec := &recorder{ResponseWriter: w, most: h.o.MaxBody}
 		ctx := context.WithValue(hold.Context(r.Context()), holdKey{}, hold)
 		h.next.ServeHTTP(rec, r.WithContext(ctx))
-		if rec.status == 0 && r.Context().Err() != nil { // it gave up
-			rec.dropped = errors.New("the client left, and the handler wrote nothing")
+		if r.Context().Err() != nil && rec.mayBeAPart() { // it gave up, as far as is known
+			rec.dropped = cmp.Or(rec.dropped, errors.New("the client left before the answer was whole"))
 		}
 		rec.begin(http.StatusOK)
 		if err := h.keep(r, hold, rec, print); err != nil {

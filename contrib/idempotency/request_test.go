@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/contrib/idempotency"
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -162,6 +165,35 @@ func TestAnOutageBeforeTheStore(t *testing.T) {
 	}
 }
 
+// patience notes for how long the calls of a client may wait at least, but for an EVAL, which follows an EVALSHA.
+type patience struct {
+	rueidis.Client
+	least atomic.Int64 // a Duration
+}
+
+func (p *patience) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if until, _ := ctx.Deadline(); cmd.Commands()[0] != "EVAL" {
+		p.least.Store(min(p.least.Load(), int64(time.Until(until))))
+	}
+	return p.Client.Do(ctx, cmd)
+}
+
+// A long answer has more than the second that a short one has, to be stored and to be read.
+func TestALongAnswerHasTime(t *testing.T) {
+	t.Parallel()
+	const most = 16 << 20
+	redis := redistest.Start(t)
+	p := &patience{Client: newClient(t, redis.Addr())}
+	p.least.Store(int64(time.Hour))
+	s := serve(t, testkit.Connect(t, redis.Addr()), p, idempotency.Options{MaxBody: most}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, most))
+	})
+	s.wants("k", "", http.StatusOK)
+	if least := time.Duration(p.least.Load()); least <= time.Second || least > 4*time.Second {
+		t.Errorf("a call waits for %v at most, want 3s", least)
+	}
+}
+
 // A full Redis stores nothing, the client has its answer, and NotKept has the server's words. What else stands under the names is told as 500.
 func TestAnswersThatRedisCannotStore(t *testing.T) {
 	t.Parallel()
@@ -230,31 +262,67 @@ func TestAClientThatLeaves(t *testing.T) {
 	redistest.Await(t, "only the answer to stand", func() bool { return len(redis.Keys()) == 1 })
 }
 
-// A handler that gives up because its client has left, and writes nothing, has not answered: the repetition is served.
+// A handler that gives up because its client has left, and has written nothing or flushed a part, has not answered: the repetition is served. What has
+// its whole length is an answer.
 func TestAHandlerThatGivesUp(t *testing.T) {
 	t.Parallel()
-	came := make(chan struct{}, 1)
-	s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case came <- struct{}{}:
-			<-r.Context().Done()
-		default:
+	gone := func(r *http.Request) { <-r.Context().Done() }
+	for name, c := range map[string]struct {
+		first func(w http.ResponseWriter, r *http.Request)
+		kept  bool
+	}{
+		"nothing": {func(_ http.ResponseWriter, r *http.Request) { gone(r) }, false},
+		"a part": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "do")
+			w.(http.Flusher).Flush()
+			gone(r)
+		}, false},
+		"all, by its length": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "4")
+			_, _ = io.WriteString(w, "do")
+			w.(http.Flusher).Flush()
+			gone(r)
+			_, _ = io.WriteString(w, "ne")
+		}, true},
+		"all, by its status": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+			gone(r)
+			w.(http.Flusher).Flush()
+		}, true},
+		"all, at once": {func(w http.ResponseWriter, r *http.Request) {
+			gone(r)
 			_, _ = io.WriteString(w, "done")
-		}
-	})
-	leaves := func(r *http.Request) {
-		ctx, leave := context.WithCancel(r.Context())
-		*r = *r.WithContext(ctx)
-		go func() {
-			redistest.Await(t, "the request to be served", func() bool { return len(came) == 1 })
-			leave()
-		}()
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			came := make(chan struct{}, 1)
+			s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case came <- struct{}{}:
+					c.first(w, r)
+				default:
+					_, _ = io.WriteString(w, "done")
+				}
+			})
+			leaves := func(r *http.Request) {
+				ctx, leave := context.WithCancel(r.Context())
+				*r = *r.WithContext(ctx)
+				go func() {
+					redistest.Await(t, "the request to be served", func() bool { return len(came) == 1 })
+					leave()
+				}()
+			}
+			if answer, err := s.ask(http.MethodPost, "k", "", leaves); err == nil && !c.kept {
+				t.Errorf("who has left gets %q", answer.body)
+			}
+			again, err := s.ask(http.MethodPost, "k", "")
+			if err != nil || again.StatusCode == http.StatusOK && again.body != "done" || again.replayed() != c.kept {
+				t.Errorf("the repetition is answered %q, %v, replayed %t", again.body, err, again.replayed())
+			}
+			if !c.kept {
+				testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), idempotency.ErrNotKept.Error(), "the client left")
+			}
+		})
 	}
-	if answer, err := s.ask(http.MethodPost, "k", "", leaves); err == nil {
-		t.Errorf("who has left gets %q", answer.body)
-	}
-	if again := s.wants("k", "", http.StatusOK); again.body != "done" || again.replayed() {
-		t.Errorf("the repetition is answered %q", again.body)
-	}
-	testkit.Mentions(t, testkit.Receive(t, "NotKept", s.notKept), idempotency.ErrNotKept.Error(), "the client left")
 }

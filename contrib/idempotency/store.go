@@ -40,17 +40,23 @@ func (a *answer) write(w http.ResponseWriter) {
 type store struct {
 	client rueidis.Client
 	keep   time.Duration
+	most   int // bytes of a body
 }
 
-// redisTime is how long a request waits for the store. The lock has been granted just before, so more means that Redis has gone.
-const redisTime = time.Second
+// redisTime is how long a request waits for the store of an answer of so many bytes. The lock has been granted just before, so more means that Redis has gone.
+func redisTime(bytes int) time.Duration {
+	return time.Second + time.Duration(bytes)*time.Second/leastRate
+}
+
+// leastRate is how many bytes come and go in a second at least.
+const leastRate = 8 << 20
 
 // suffix makes the key of an answer from that of its lock.
 const suffix = ":answer"
 
 // load returns the answer that stands beside the key of a lock, or nil.
 func (s store) load(ctx context.Context, lock string) (*answer, error) {
-	soon, stop := context.WithTimeout(ctx, redisTime)
+	soon, stop := context.WithTimeout(ctx, redisTime(s.most))
 	defer stop()
 	stored, err := s.client.Do(soon, s.client.B().Get().Key(lock+suffix).Build()).AsBytes()
 	switch {
@@ -82,7 +88,7 @@ func (s store) save(ctx context.Context, lock, owner string, a *answer) error {
 	if err := gob.NewEncoder(&encoded).Encode(a); err != nil {
 		return err
 	}
-	soon, stop := context.WithTimeout(ctx, redisTime)
+	soon, stop := context.WithTimeout(ctx, redisTime(encoded.Len()))
 	defer stop()
 	keep := strconv.FormatInt(s.keep.Milliseconds(), 10)
 	stored, err := guarded.Exec(soon, s.client, []string{lock, lock + suffix}, []string{owner, rueidis.BinaryString(encoded.Bytes()), keep}).AsInt64()

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 				c.Reply = scripts.Reply(-1<<43 - (lease - now).Milliseconds() - 2)
 			case PermitTake:
 				c.Reply = scripts.Reply(-lease.Milliseconds() - 2)
-			case GetCount:
+			case GetCount, Renew, RenewSimple: // of what was adopted
 				c.Reply = 1
 			}
 		}
@@ -58,6 +59,7 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 	passed := func(Time) func(*Command) { // a confirmation says that a place is taken
 		return func(c *Command) { c.Reply = map[bool]scripts.Reply{true: 1 << 32, false: 1}[c.Op == ConfirmRead] }
 	}
+	inbox, adopted := scripts.Inbox(scripts.LockChannel("stock:7"), "A"), "x:1"
 	for name, tt := range map[string]struct {
 		kind   Kind
 		answer func(Time) func(*Command)
@@ -67,40 +69,50 @@ func TestFloodOfMessagesIsBoundedForEachName(t *testing.T) {
 		"a reader": {RWKind, held, true}, "a writer": {RWKind, held, false},
 		"a semaphore": {SemaphoreKind, held, false}, "permits": {PermitKind, held, false}, "a latch": {LatchKind, held, false},
 		"a mutex of ours": {MutexKind, ours, false}, "a simple mutex of ours": {SimpleKind, ours, false}, "a fair mutex of ours": {FairKind, ours, false},
+		"a mutex that was adopted beside a place": {MutexKind, held, false}, "a simple mutex that was adopted": {SimpleKind, held, false},
 		"a reader of ours": {RWKind, ours, true}, "a reader of ours, and a writer in line": {RWKind, passed, true}, "a writer of ours": {RWKind, ours, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
-				Stats: &Stats{}, UUID: "A", Codes: plainCodes{}}
-			f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
-			const later = 20 * time.Millisecond // than HandoffTime
-			for i := range 2 {                  // with an hold of ours: its holder, and one who waits
-				w := &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, LeaseTime: cfg.LeaseTime, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
-				now := later * Time(i)
-				f.step(now, func() { f.m.Ask(now, w, &f.fx) }, tt.answer(now))
-			}
-			f.step(later, func() { f.m.Subscribed(later, scripts.Inbox(scripts.LockChannel("stock:7"), "A"), "", &f.fx) }, tt.answer(later))
-			f.asks = 0
-			const lasts, messages = 2 * time.Second, 20_000
-			for i := range messages {
-				now := later + lasts*Time(i)/messages
-				f.step(now, func() {
-					if now >= f.m.NextAlarm() {
-						f.m.Wake(now, &f.fx)
-					}
-					var news News
-					news.Add([]int64{0, 1, -5063, cfg.Codes.Code(cfg.LastID - 1), -cfg.Codes.Code(1), 7}[i%6]) // of engines, of Redisson, and what a forger may say
-					news.Channel = []string{"", scripts.Inbox(scripts.LockChannel("stock:7"), "A")}[i%2]
-					f.m.Message(now, news, &f.fx)
-				}, tt.answer(now))
-			}
-			if most := 200; f.asks > most { // every 16 ms, ten at first, every 140 ms at the end of a pause, and every 40 ms for an old gift
-				t.Errorf("%d messages in %v led to %d commands, want at most %d", messages, lasts, f.asks, most)
-			}
-			if f.asks < 10 {
-				t.Errorf("%d messages in %v led to %d commands: they are hints, and must be heeded", messages, lasts, f.asks)
-			}
-		})
+		for where, channels := range map[string][]string{"both channels": {"", inbox}, "the inbox": {inbox}} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				cfg := &Config{LeaseTime: 30 * time.Second, HandoffTime: 10 * time.Millisecond, PollCap: 2 * time.Second, FairWaiterLease: 5 * time.Second,
+					Stats: &Stats{}, UUID: "A", Codes: plainCodes{}}
+				f := &flooded{m: NewEntry("stock:7", tt.kind, cfg).Machine}
+				waiter := func() *Waiter {
+					return &Waiter{By: &answers{}, Hold: &Hold{By: nobodyEnds{}}, LeaseTime: cfg.LeaseTime, Watch: true, Write: !tt.reads, N: 1, Entry: f.m.entry()}
+				}
+				const later = 20 * time.Millisecond // than HandoffTime
+				for i := range 2 {                  // with an hold of ours: its holder, and one who waits
+					now := later * Time(i)
+					f.step(now, func() { f.m.Ask(now, waiter(), &f.fx) }, tt.answer(now))
+				}
+				f.step(later, func() { f.m.Subscribed(later, inbox, "", &f.fx) }, tt.answer(later))
+				if strings.Contains(name, "adopted") {
+					w := waiter()
+					w.Adopts = &adopted
+					f.step(later, func() { f.m.Ask(later, w, &f.fx) }, ours(later))
+				}
+				f.asks = 0
+				const lasts, messages = 2 * time.Second, 20_000
+				for i := range messages {
+					now := later + lasts*Time(i)/messages
+					f.step(now, func() {
+						if now >= f.m.NextAlarm() {
+							f.m.Wake(now, &f.fx)
+						}
+						var news News
+						news.Add([]int64{0, 1, -5063, cfg.Codes.Code(cfg.LastID - 1), -cfg.Codes.Code(1), 7}[i%6]) // of engines, of Redisson, and what a forger may say
+						news.Channel = channels[i/6%len(channels)]
+						f.m.Message(now, news, &f.fx)
+					}, tt.answer(now))
+				}
+				if most := 200; f.asks > most { // every 16 ms, ten at first, every 140 ms at the end of a pause, and every 40 ms for an old gift
+					t.Errorf("%d messages in %v led to %d commands, want at most %d", messages, lasts, f.asks, most)
+				}
+				if f.asks < 10 {
+					t.Errorf("%d messages in %v led to %d commands: they are hints, and must be heeded", messages, lasts, f.asks)
+				}
+			})
+		}
 	}
 }
 

@@ -159,8 +159,8 @@ func (l *Lock) returnOldGifts(now Time, news *News) {
 	for _, code := range news.codes[:news.kept] {
 		id := l.cfg.Codes.Number(-code)
 		if id-1 < l.cfg.LastID && id != r.place.id && l.leaseOf(id) == nil && r.orphans.of(id) < 0 {
-			r.orphans.add(orphan{id: id, op: l.ops(true).releaseFromLine, inLine: true, at: max(now, r.returned+oldGiftPause), ends: giftEnds(now)})
-			r.returned = now
+			r.returned = max(now, r.returned+oldGiftPause)
+			r.orphans.add(orphan{id: id, op: l.ops(true).releaseFromLine, inLine: true, at: r.returned, early: r.returned, ends: giftEnds(r.returned)})
 		}
 	}
 }

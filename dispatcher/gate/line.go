@@ -123,6 +123,7 @@ func (c *Config) pauseInLine(polls bool) time.Duration {
 func (l *Lock) notified(now Time, news News, fx *Effects) {
 	r, given := l.contest.rivals, l.takeGift(now, news, fx)
 	if !given && l.lease.phase == ours && r.place.id != 0 { // it was our place's turn: another has ended our lease
+		r.noteFound(now, false)
 		l.suspect(r.heedAt)
 	}
 	if !given && (l.Kind == RWKind || l.lease.phase != ours) {

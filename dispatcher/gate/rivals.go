@@ -17,7 +17,7 @@ type rivals struct {
 	place   place
 	listens bool // this engine's place is to listen to the lock's channel
 
-	returned Time // when a message last told of an old gift
+	returned Time // when an old gift was last released, or is to be
 }
 
 func newRivals() rivals {
