@@ -18,7 +18,7 @@ type OnForgotten uint8
 const (
 	IgnoreForgotten  OnForgotten = iota // it stays held, and nobody is told
 	TellForgotten                       // it stays held; the log, Stats.Forgotten and Observer.Forgotten tell of it
-	ReleaseForgotten                    // they tell of it, and then it is unlocked
+	ReleaseForgotten                    // they tell of it, and it is unlocked
 )
 
 // String names it.
@@ -122,12 +122,12 @@ func (f *forgotten) Run() {
 	if h.ended.Load() != 0 || h.toldIDs() { // by its ids it can still be released
 		return
 	}
-	if e.opts.OnForgotten == ReleaseForgotten {
-		defer h.UnlockAsync()
-	}
 	t := Forgotten{h.name, h.kind.text(), e.clock.Now() - h.since(), f.d.where()}
 	e.forgotten.Inc()
 	e.forgets.noteForgotten(&t)
+	if e.opts.OnForgotten == ReleaseForgotten { // before the Observer, which may wait for this lock
+		h.UnlockAsync()
+	}
 	if by := e.opts.Observer; by != nil && by.Forgotten != nil {
 		e.notify(func() { by.Forgotten(t) })
 	}

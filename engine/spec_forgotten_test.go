@@ -132,6 +132,23 @@ func TestSpecForgotten(t *testing.T) {
 		time.Sleep(manyLeases)
 		synctest.Wait()
 	}))
+	t.Run("is released also while the Observer waits for it", spec(engine.Options{}, func(b *bubble) {
+		var e *engine.Engine
+		got := make(chan error, 1)
+		e = b.another(engine.Options{OnForgotten: engine.ReleaseForgotten, Observer: &engine.Observer{Forgotten: func(f engine.Forgotten) {
+			got <- engine.Do(b.Context(), e.Mutex(f.Name), func(context.Context, *engine.Hold) error { return nil })
+		}}})
+		b.lock(e.Mutex("stock:7"))
+		for range 6 {
+			collect()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+		}
+		if len(got) == 0 {
+			b.Fatal("it waits for ever")
+		}
+		b.wantNil("Do in Forgotten", <-got)
+	}))
 	t.Run("is logged", specLogged(engine.Options{OnForgotten: engine.ReleaseForgotten}, func(b *bubble, log *lockedLog) {
 		b.lock(b.FencedMutex("stock 7"))
 		for b.Stats().Held > 0 {
