@@ -18,16 +18,6 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer 0                         -> fair release 1
 			answer 0
 			idle                             -> true`,
-		"a place that may come back is not given up as long as its owner holds the lock": `
-			a locks lease 5s                 -> fair ask 1 NEW 5s next 1 n 1
-			lost
-			after 20ms                       -> (17ms) fair ask 1 NEW 5s next 1 n 1
-			answer 1                         -> a: granted until 4.967s
-			after 3s
-			a unlocks                        -> fair release 1
-			answer 0                         -> a ok: granted; fair leave 1 n 1
-			answer 0
-			idle                             -> true`,
 		"a lock that was passed on while a question for it may still arrive": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks
@@ -77,16 +67,6 @@ func TestFairDoubtScenes(t *testing.T) {
 			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
 			answer held 1s                   -> fair ask 0 OLD next 3 n 1
 			answer held 1s`,
-		"places are given up although others may join later": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks                          -> fair ask 0 OLD next 2 n 1
-			answer held 1s
-			b goes                           -> b: is not there; fair leave 2 n 1
-			lost
-			c locks                          -> fair ask 0 OLD next 3 n 1
-			not-sent
-			alarm                            -> 17ms`,
 		"the key may be gone when a release passes the lock on": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			suspect
