@@ -124,6 +124,13 @@ func TestFairScenes(t *testing.T) {
 			not-sent
 			link-up                          -> fair ask 1 NEW 1s next 1 n 1
 			a times-out                      -> a: timed out, last down`,
+		"a question that is refused": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			b locks
+			denied NOPERM                    -> a: refused "NOPERM"; b: refused "NOPERM"; fair leave 1 n 1
+			c locks
+			answer fault 6                   -> fair ask 2 NEW 1s next 2 n 1
+			idle                             -> false`,
 		"staying in the queue is refused": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms
