@@ -64,6 +64,15 @@ func TestSequencerScenes(t *testing.T) {
 			b locks n 2
 			a goes                           -> a: is not there
 			answer 0                         -> take 4 2x1, n 2 collects`,
+		"a release that is refused for good is no answer to those who wait": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			x changes give 1                 -> give 2 n 1
+			answer fault 6                   -> x ok: refused (fault 6); take 3 5x1,
+			answer 0
+			x changes give 1                 -> give 4 n 1
+			answer fault 6                   -> x ok: refused (fault 6); take 5 5x1,
+			a times-out                      -> a: timed out, last taken for who knows how long, absent`,
 		"who goes before Redis was asked for him changes nothing": waitsForFive + `
 			b locks n 1
 			b goes                           -> b: is not there`,
