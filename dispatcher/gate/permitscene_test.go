@@ -203,6 +203,12 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			stall 2s
 			a unlocks                        -> a ends: lost; a ok: lost; permit free 2 1,1,0; n 1`,
+		"what time has ended ends before an answer": `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> permit take 2 1x1x1000,
+			stall 2s
+			answer held 1s                   -> a ends: lost; permit free 3 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u`,
 		"what time has ended ends before the link is up": `
 			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms

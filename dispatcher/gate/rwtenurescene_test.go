@@ -96,6 +96,14 @@ func TestRWTenureScenes(t *testing.T) {
 			b unlocks                        -> release read 1
 			answer not-mine                  -> b ok: lost
 			idle                             -> true`,
+		"a re-entry that gives up is granted nothing": `
+			a locks write owner 7            -> acquire write 1 1s
+			answer 1                         -> a: granted until 990ms
+			b locks write owner 7 lease 3s   -> renew write 1 3s
+			a waits-no-longer
+			b goes                           -> b: is not there
+			answer 1
+			a unlocks                        -> release write 1`,
 		"nothing is sent beside a downgrade": writerReads + `
 			suspect                          -> renew write 1 1s
 			force java:1 0
