@@ -67,6 +67,16 @@ func TestFairDoubtScenes(t *testing.T) {
 			after 20ms                       -> (18ms) fair ask 0 OLD next 2 n 1
 			answer held 1s                   -> fair ask 0 OLD next 3 n 1
 			answer held 1s`,
+		"places are given up although others may join later": `
+			a locks                          -> fair ask 1 NEW 1s next 1 n 1
+			answer 1                         -> a: granted until 990ms
+			b locks                          -> fair ask 0 OLD next 2 n 1
+			answer held 1s
+			b goes                           -> b: is not there; fair leave 2 n 1
+			lost
+			c locks                          -> fair ask 0 OLD next 3 n 1
+			not-sent
+			alarm                            -> 17ms`,
 		"the key may be gone when a release passes the lock on": fairHeld + `
 			a unlocks                        -> fair release 1 1s next 2
 			suspect
