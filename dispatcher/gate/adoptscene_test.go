@@ -156,6 +156,15 @@ func TestAdoptScenes(t *testing.T) {
 			a waits-no-longer                -> a: gave up, last down
 			lost                             -> release 1
 			answer not-mine`,
+		"while it is being freed": `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms
+			a unlocks                        -> release 1
+			b locks adopts java:1
+			c locks
+			answer 0                         -> a ok: granted; adopt 2 java:1 1s
+			answer not-mine                  -> b: lost; acquire 3 1s
+			answer 1                         -> c: granted until 990ms`,
 		"what this engine is detaching": detaching + `
 			b locks adopts u:1:detached
 			lost
