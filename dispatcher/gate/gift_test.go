@@ -129,6 +129,13 @@ func TestGiftScenes(t *testing.T) {
 			stall 2595ms
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 5.565s`,
+		"who has a lease for longer than any copy of the acquire is under way believes the message": `
+			codes
+			b locks watch 2250ms             -> acquire 1 2.25s
+			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
+			subscribed                       -> acquire in line 2 2.25s n 1002
+			answer joins 2s
+			given 2                          -> b: granted until 2.228s`,
 		"who has a shorter lease asks, and so does whoever follows at its place": `
 			codes
 			b locks watch 2249ms             -> acquire 1 2.249s

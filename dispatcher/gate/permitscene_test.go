@@ -193,6 +193,13 @@ func TestPermitScenes(t *testing.T) {
 			after 10ms                       -> permit renew 3 2,1,100; 100ms
 			answer 1
 			b until                          -> 209ms`,
+		"what time has ended ends before a caller comes": `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			stall 2s
+			b locks                          -> a ends: lost; permit free 2 1,1,0; n 1
+			answer 1                         -> permit take 3 1x1x1000,
+			answer 1                         -> b: granted until 2.99s`,
 		"what time has ended ends before an extension": `
 			a locks lease 500ms              -> permit take 1 1x1x500,
 			answer 1                         -> a: granted until 495ms

@@ -59,6 +59,12 @@ func TestSequencerScenes(t *testing.T) {
 			answer 0                         -> x ok: granted
 			y changes give 1                 -> give 2 n 1
 			leaves-by                        -> any time`,
+		"who waits hears what became of a release": `
+			a locks n 5                      -> take 1 5x1,
+			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
+			x changes give 1                 -> give 2 n 1
+			again LOADING
+			a times-out                      -> a: timed out, last refused for now "LOADING"`,
 		"who is first now asks at once, whatever the one before slept for": waitsForFive + `
 			message                          -> take 3 5x1, n 5 collects
 			b locks n 2

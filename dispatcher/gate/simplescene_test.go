@@ -62,6 +62,15 @@ func TestSimpleScenes(t *testing.T) {
 			refuse 24 5s
 			after 4ms                        -> (2ms) acquire simple in line 2 3s n 1002
 			answer stands 2s`,
+		"who had it and left it free in a pause waits for longer than the first": `
+			codes
+			a locks                          -> acquire simple 1 3s
+			answer 1                         -> a: granted until 2.97s
+			a unlocks                        -> release simple 1 turn 830ms
+			b locks
+			answer waiting 0 1               -> a ok: granted
+			after 140ms
+			after 3ms                        -> (2ms) acquire simple 2 3s`,
 		"it is detached": `
 			a locks                          -> acquire simple 1 1s
 			answer 1                         -> a: granted until 990ms
