@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
@@ -38,7 +39,7 @@ func ExampleWithAlive() {
 	redis := enginetest.Start() // a Redis in memory, so that the example runs anywhere
 	defer redis.Close()
 	ctx := context.Background()
-	e, err := redis.Open(ctx, engine.Options{Lease: engine.MinLease * 30})
+	e, err := redis.Open(ctx, engine.Options{Lease: 3 * time.Second})
 	if err != nil {
 		panic(err)
 	}

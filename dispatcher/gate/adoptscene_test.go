@@ -51,14 +51,6 @@ func TestAdoptScenes(t *testing.T) {
 			a goes                           -> a: is not there
 			answer late
 			idle                             -> true`,
-		"its answer is lost: its owner is released now, and when the command cannot arrive any more": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			lost                             -> a: doubtful; release 1
-			answer 0
-			idle                             -> false
-			after 3s                         -> (2.25s) release 1
-			answer not-mine
-			idle                             -> true`,
 		"its answer is lost, and so is that of the release": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			b locks
@@ -77,13 +69,6 @@ func TestAdoptScenes(t *testing.T) {
 			stall 2300ms
 			answer 0                         -> release 1
 			idle                             -> false`,
-		"its orphan is given up when its key has run out": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			lost                             -> a: doubtful; release 1
-			stall 3400ms
-			denied NOPERM                    -> release 1
-			denied NOPERM
-			idle                             -> true`,
 		"its orphan is released for as long as its key may be there": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			lost                             -> a: doubtful; release 1
@@ -171,36 +156,6 @@ func TestAdoptScenes(t *testing.T) {
 			a waits-no-longer                -> a: gave up, last down
 			lost                             -> release 1
 			answer not-mine`,
-		"several want the same place": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			b locks adopts java:1
-			c locks adopts java:2
-			answer 1                         -> a: granted until 990ms; b: lost; c: lost
-			b locks adopts u:2               -> b: lost
-			a unlocks                        -> release 1`,
-		"the first of several has gone, and the second wants another lease": `
-			a locks adopts java:1 lease 500ms -> adopt 1 java:1 500ms
-			b locks adopts java:1
-			a goes                           -> a: is not there
-			answer 1                         -> release 1
-			answer 0                         -> adopt 2 java:1 1s
-			idle                             -> false`,
-		"or a shorter least time": `
-			a locks adopts java:1 least 2s   -> adopt 1 java:1 2s
-			b locks adopts java:1 least 1s
-			a goes                           -> a: is not there
-			answer 1                         -> b: granted until 1.98s
-			after 1ms
-			b unlocks                        -> detach 1 1s`,
-		"before those who wait, who get it afterwards": `
-			a locks                          -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}
-			b locks adopts java:1            -> adopt 3 java:1 1s
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> a: granted until 990ms, handed on; b ok: granted
-			handoffs                         -> 1`,
 		"while it is being freed": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -233,14 +188,6 @@ func TestAdoptScenes(t *testing.T) {
 			c locks owner 7 watch 3s         -> c: granted until 990ms, re-entered
 			d locks adopts u:1 owner 7       -> a ends: lost; b ends: lost; c ends: lost; adopt 2 u:1 1s
 			answer 1                         -> d: granted until 990ms; release 1`,
-		"a hold of ours that is being renewed": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 400ms                      -> (333ms) renew 1 1s
-			b locks adopts u:1
-			c locks adopts u:9               -> c: lost
-			answer 1                         -> a ends: lost; adopt 2 u:1 1s
-			answer 1                         -> b: granted until 1.39s; release 1`,
 		"a hold of ours that is being renewed, until the caller waits no longer": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -257,37 +204,6 @@ func TestAdoptScenes(t *testing.T) {
 			answer not-mine                  -> a ends: lost; adopt 2 u:1 1s
 			answer not-mine                  -> b: lost
 			idle                             -> true`,
-		"a hold of ours, before those who wait": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks
-			c locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
-			answer 1                         -> c: granted until 990ms; release 1
-			answer not-mine
-			c unlocks                        -> b: granted until 990ms, handed on; c ok: granted`,
-		"a hold of ours that is being extended": `
-			a locks lease 500ms              -> acquire 1 500ms
-			answer 1                         -> a: granted until 495ms
-			a extends 2s                     -> renew 1 2s
-			b locks adopts u:1
-			answer fault 1                   -> a ends: lost; a ok: lost; adopt 2 u:1 1s`,
-		"a hold of ours, and the answer is lost: its owner is released before the fresh one": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
-			lost                             -> b: doubtful; release 1
-			answer 0                         -> release 2
-			answer not-mine
-			after 3s                         -> (2.25s) release 2
-			answer not-mine
-			idle                             -> true`,
-		"a hold of ours, and it is refused": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
-			answer fault 1                   -> b: refused (fault 1) for now; release 1
-			answer 0
-			idle                             -> true`,
 		"a hold of ours of which an acquire may still arrive": adoptedHold + `
 			b locks adopts u:1               -> a ends: lost; adopt 2 u:1 1s
 			answer 1                         -> b: granted until 1.01s; release 1
@@ -303,15 +219,6 @@ func TestAdoptScenes(t *testing.T) {
 			a locks                          -> acquire 1 1s
 			b locks adopts java:1
 			answer 1                         -> a: granted until 990ms; b: lost`,
-		"while it is not known whether it is ours": `
-			a locks                          -> acquire 1 1s
-			lost
-			b locks adopts java:1
-			a goes                           -> a: is not there
-			after 20ms                       -> (17ms) release 1
-			after 50ms
-			answer not-mine                  -> adopt 2 java:1 1s
-			answer 1                         -> b: granted until 1.06s`,
 		"forced meanwhile": `
 			a locks adopts java:1            -> adopt 1 java:1 1s
 			force u:1 1
@@ -362,12 +269,6 @@ func TestAdoptScenes(t *testing.T) {
 			end                              -> release 1
 			answer 0
 			idle                             -> true`,
-		"with an Owner who re-enters, also one that waited": `
-			a locks owner 7                  -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			b locks adopts java:1 owner 7    -> adopt 2 java:1 1s
-			answer 1                         -> b: granted until 990ms; a: granted until 990ms, re-entered
-			c locks owner 7                  -> c: granted until 990ms, re-entered`,
 		"with a least time": `
 			a locks adopts java:1 least 5s   -> adopt 1 java:1 5s
 			answer 1                         -> a: granted until 4.95s
@@ -413,14 +314,6 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			subscribed                       -> fair ask 2 OLD 1s
 			answer held 5s
 			alarm                            -> 167ms`,
-		"fair, the answer is lost": `
-			a locks adopts java:1            -> adopt 1 java:1 1s
-			lost                             -> a: doubtful; fair release 1
-			answer not-mine
-			b locks                          -> fair ask 2 NEW 1s next 2 n 1
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> fair release 2
-			answer 0                         -> b ok: granted`,
 		"fair, somebody waits": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
@@ -428,16 +321,6 @@ func TestAdoptScenesOfOtherKinds(t *testing.T) {
 			answer 1                         -> b: granted until 990ms
 			b unlocks                        -> fair release 2 1s next 1
 			answer passed                    -> b ok: granted; a: granted until 990ms; unsubscribe redisson_lock__channel:{stock}:u:1`,
-		"fair, a hold of ours before those who wait": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks                          -> fair ask 0 OLD next 2 n 1
-			answer held 1s
-			c locks adopts u:1               -> a ends: lost; adopt 3 u:1 1s
-			answer 1                         -> c: granted until 990ms; fair release 1
-			answer not-mine
-			c unlocks                        -> fair release 3 1s next 2
-			answer passed                    -> c ok: granted; b: granted until 990ms`,
 		"fair, with a least time": `
 			a locks least 5s                 -> fair ask 1 NEW 5s next 1 n 1
 			b locks

@@ -18,30 +18,6 @@ const waitsForFive = `
 
 func TestSemaphoreScenes(t *testing.T) {
 	playScenes(t, SemaphoreKind, map[string]string{
-		"one question is for all who wait, in runs of those who want as much": `
-			a locks n 2                      -> take 1 2x1,
-			b locks n 2
-			c locks n 2
-			d locks n 1
-			e locks n 3
-			answer 2                         -> a: granted; take 2 2x2,1x1,3x1,
-			answer 5                         -> b: granted; c: granted; d: granted; subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 3 3x1, n 3 collects
-			answer 3                         -> e: granted
-			idle                             -> false
-			after 1s                         -> unsubscribe redisson_sc:{stock}:wheellock:u
-			idle                             -> true`,
-		"callers who come while a question is on its way are asked for next": `
-			a locks n 2                      -> take 1 2x1,
-			b locks n 2
-			answer 2                         -> a: granted; take 2 2x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			c locks n 1
-			subscribed                       -> take 3 2x1,1x1, n 2 collects
-			answer 0                         -> subscribe redisson_sc:{stock}
-			message                          -> take 4 2x1,1x1, n 2 collects
-			answer 3                         -> b: granted; c: granted
-			idle                             -> false`,
 		"what was taken for who has gone is the next one's, and else goes back": `
 			a locks n 2                      -> take 1 2x1,
 			b locks n 3
@@ -137,14 +113,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			link-up                          -> give 3 n 1
 			answer 0                         -> z ok: granted
 			idle                             -> true`,
-		"a change that does not last is refused at once": `
-			x changes set-permits 5          -> set permits 1 n 5
-			again LOADING                    -> x ok: refused for now "LOADING"
-			y changes drain-permits 0        -> drain permits 2
-			answer fault 1                   -> y ok: refused (fault 1) for now
-			z changes drain-permits 0        -> drain permits 3
-			answer 17                        -> z ok: granted 17
-			idle                             -> true`,
 		"a change whose answer was lost": `
 			x changes drain-permits 0        -> drain permits 1
 			lost
@@ -206,14 +174,6 @@ func TestSemaphoreScenes(t *testing.T) {
 			idle                             -> true
 			d locks                          -> take 4 1x1,
 			answer fault 6                   -> d: refused (fault 6)
-			idle                             -> true`,
-		"a closing engine gives what comes back": `
-			a locks n 2                      -> take 1 2x1,
-			b locks try                      -> b: taken for who knows how long
-			drain                            -> a: closed
-			answer 2                         -> give 2 n 2
-			close
-			answer 0
 			idle                             -> true`,
 		"nothing will be heard any more": `
 			a locks n 2                      -> take 1 2x1,
@@ -411,12 +371,6 @@ func TestLatchScenes(t *testing.T) {
 			answer 0                         -> x ok: granted; look 5
 			answer 0                         -> a: granted; b: granted; c: granted
 			idle                             -> false`,
-		"an answer is of no use to those who come later": `
-			a locks                          -> look 1
-			b locks
-			answer 0                         -> a: granted; look 2
-			answer 0                         -> b: granted
-			idle                             -> true`,
 		"each caller looks for itself": `
 			a locks                          -> look 1
 			answer 1                         -> subscribe redisson_countdownlatch__channel__{stock}

@@ -18,16 +18,6 @@ func TestFairDoubtScenes(t *testing.T) {
 			answer 0                         -> fair release 1
 			answer 0
 			idle                             -> true`,
-		"a place that may come back is not given up as long as its owner holds the lock": `
-			a locks lease 5s                 -> fair ask 1 NEW 5s next 1 n 1
-			lost
-			after 20ms                       -> (17ms) fair ask 1 NEW 5s next 1 n 1
-			answer 1                         -> a: granted until 4.967s
-			after 3s
-			a unlocks                        -> fair release 1
-			answer 0                         -> a ok: granted; fair leave 1 n 1
-			answer 0
-			idle                             -> true`,
 		"a lock that was passed on while a question for it may still arrive": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			b locks

@@ -16,13 +16,6 @@ const fairHeld = `
 
 func TestFairScenes(t *testing.T) {
 	playScenes(t, FairKind, map[string]string{
-		"a waiter that a release passes the lock to has its own lease": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks lease 5s                 -> fair ask 0 OLD next 2 n 1
-			answer 0
-			a unlocks                        -> fair release 1 5s next 2
-			answer passed                    -> a ok: granted; b: granted until 4.95s`,
 		"a place in the queue, the turn, and the end": fairWaiting + `
 			subscribed                       -> fair ask 1 OLD 1s
 			answer held 5s
@@ -112,20 +105,6 @@ func TestFairScenes(t *testing.T) {
 			after 11s                        -> (1s) fair leave 1 n 1
 			denied NOPERM
 			after 2s
-			idle                             -> true`,
-		"a question whose answer was lost": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			b locks
-			lost
-			a goes                           -> a: is not there; fair leave 1 n 1
-			after 20ms
-			answer 0                         -> fair ask 2 NEW 1s next 2 n 1
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:u:2
-			b goes                           -> b: is not there; fair leave 2 n 1; unsubscribe redisson_lock__channel:{stock}:u:2
-			answer 0
-			after 3s                         -> (2.23s) fair leave 1 n 1
-			answer 0                         -> fair leave 2 n 1
-			answer 0
 			idle                             -> true`,
 		"a try whose answer was lost": `
 			a locks try                      -> fair ask 1 TRY 1s
@@ -376,19 +355,6 @@ func TestFairScenes(t *testing.T) {
 			answer 0                         -> fair leave 2 n 1
 			answer 0
 			idle                             -> true`,
-		"staying in the queue while its places are given up": `
-			a locks                          -> fair ask 1 NEW 1s next 1 n 1
-			answer 1                         -> a: granted until 990ms
-			b locks                          -> fair ask 0 OLD next 2 n 1
-			answer held 1s
-			c locks                          -> fair ask 0 OLD next 3 n 1
-			b goes                           -> b: is not there
-			answer held 1s                   -> fair leave 2 n 1
-			answer 0
-			after 200ms                      -> fair ask 0 OLD
-			answer held 1s
-			a unlocks                        -> fair release 1 1s next 3
-			answer passed                    -> a ok: granted; c: granted until 1.19s`,
 		"what time has ended ends before a turn": `
 			a locks                          -> fair ask 1 NEW 1s next 1 n 1
 			answer 1                         -> a: granted until 990ms

@@ -9,23 +9,6 @@ import (
 // invariant: answered-once
 func TestFailFastScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"the only one: its place is given up": `
-			a locks fast                     -> acquire 1 1s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 1s n 1002
-			answer stands 5s
-			link-down                        -> a: doubtful; release from line 2 n 1002`,
-		"one whose question got no answer: what it may have taken is released": `
-			a locks fast                     -> acquire 1 1s
-			lost
-			link-down                        -> a: doubtful
-			after 20ms                       -> (17ms) release 1
-			not-sent
-			link-up                          -> release 1
-			answer not-mine
-			after 3s                         -> (2.23s) release 1
-			answer not-mine
-			idle                             -> true`,
 		"one whose question is on its way: a grant that still comes is released": `
 			a locks fast                     -> acquire 1 1s
 			link-down                        -> a: doubtful

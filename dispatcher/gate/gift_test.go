@@ -129,14 +129,6 @@ func TestGiftScenes(t *testing.T) {
 			stall 2595ms
 			given 2                          -> acquire in line 2 3s n 1002
 			answer 1                         -> b: granted until 5.565s`,
-		"who has a least time is given the lock, and asks": `
-			codes
-			b locks least 1s                 -> acquire 1 3s
-			answer held 2s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 3s n 1002
-			answer joins 2s
-			given 2                          -> acquire in line 2 3s n 1002
-			answer 1                         -> b: granted until 2.97s`,
 		"who has a lease for longer than any copy of the acquire is under way believes the message": `
 			codes
 			b locks watch 2250ms             -> acquire 1 2.25s

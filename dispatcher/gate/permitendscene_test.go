@@ -26,17 +26,6 @@ func TestPermitEndScenes(t *testing.T) {
 			answer 0                         -> a ok: granted
 			b unlocks                        -> permit free 4 2,1,0; n 1
 			answer 0                         -> b ok: lost`,
-		"three Unlocks wait each for its own hold": `
-			a locks lease 300ms              -> permit take 1 1x1x300,
-			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 1x1x600,
-			answer 1                         -> b: granted until 594ms
-			c locks lease 900ms              -> permit take 3 1x1x900,
-			answer 1                         -> c: granted until 891ms
-			a unlocks                        -> permit free 4 1,1,0; n 1
-			b unlocks
-			c unlocks
-			after 1s                         -> (295ms) a ok: doubtful; (594ms) b ok: doubtful; (891ms) c ok: doubtful`,
 		"the oldest of eight": `
 			a locks lease 300s               -> permit take 1 1x1x300000,
 			answer 1                         -> a: granted until 4m57s

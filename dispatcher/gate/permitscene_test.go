@@ -126,15 +126,6 @@ func TestPermitScenes(t *testing.T) {
 			after 800ms                      -> (20ms) permit renew 4 1,1,1000; 1s; (655ms) a ends: lost
 			answer 1                         -> permit free 5 1,1,0; n 1
 			idle                             -> false`,
-		"an unlocking caller waits no longer than its hold would have lasted": `
-			a locks lease 300ms              -> permit take 1 1x1x300,
-			b locks
-			answer 1                         -> a: granted until 295ms; permit take 2 1x1x1000,
-			a unlocks
-			after 300ms                      -> (295ms) a ok: doubtful
-			answer held 1s                   -> permit free 3 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u
-			answer 1                         -> permit take 4 1x1x1000,
-			subscribed`,
 		"a grant that too few replicas have is given back": `
 			a locks n 3                      -> permit take 1 3x1x1000,
 			alone 1                          -> permit free 4 1,3,0; n 3
@@ -143,23 +134,6 @@ func TestPermitScenes(t *testing.T) {
 			after 20ms                       -> (18ms) permit take 5 3x1x1000,
 			answer 1                         -> a: granted until 1.008s
 			a until                          -> 1.008s`,
-		"a grant for a caller who goes before it hears of it": `
-			a locks n 2                      -> permit take 1 2x1x1000,
-			a leaves
-			answer 1                         -> a: is not there; permit free 3 1,2,0; n 2
-			answer 1
-			b locks n 2                      -> permit take 4 2x1x1000,
-			c locks n 2
-			b leaves
-			answer 1                         -> b: is not there; c: granted until 990ms`,
-		"a question whose answer was lost is sent again under its numbers": `
-			a locks n 2                      -> permit take 1 2x1x1000,
-			b locks n 1 try                  -> b: taken for who knows how long
-			lost
-			after 20ms                       -> (17ms) permit take 1 2x1x1000, next 1
-			lost
-			after 40ms                       -> (33ms) permit take 1 2x1x1000, next 1
-			answer 1                         -> a: granted until 1.043s`,
 		"messages in vain are heeded less often": `
 			a locks n 2                      -> permit take 1 2x1x1000,
 			answer held 1900ms               -> subscribe redisson_sc:{stock}:wheellock:u
@@ -254,18 +228,6 @@ func TestPermitScenes(t *testing.T) {
 			x changes permit-free 1          -> a ends: lost; permit free 2 1,1,0; n 1
 			answer 1                         -> permit free 3 id-0000000000001
 			answer 0                         -> x ok: lost`,
-		"permits of ours end once those of others are freed": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
-			b locks n 2                      -> permit take 2 2x1x1000,
-			answer 1                         -> b: granted until 990ms
-			x changes permit-free 2 8 1 3    -> permit free 4 id-0000000000008
-			lost
-			after 20ms                       -> (20ms) permit free 4 id-0000000000008
-			answer 1                         -> b ends: unlocked; a ends: unlocked; permit free 5 2,2,0;1,1,0; n 3
-			answer 3                         -> x ok: granted
-			oldest                           -> none
-			idle                             -> true`,
 		"permits of ours stay when another one is not held": `
 			a locks                          -> permit take 1 1x1x1000,
 			answer 1                         -> a: granted until 990ms
@@ -339,20 +301,6 @@ func TestPermitScenes(t *testing.T) {
 			message
 			answer held 5s                   -> permit take 5 2x1x1000, n 2 collects
 			answer held 5s                   -> subscribe redisson_sc:{stock}`,
-		"pauses begin anew": `
-			a locks                          -> permit take 1 1x1x1000,
-			again LOADING
-			after 20ms                       -> (17ms) permit take 2 1x1x1000,
-			again LOADING
-			after 40ms                       -> (33ms) permit take 3 1x1x1000,
-			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 4 1x1x1000, n 1
-			again LOADING
-			after 20ms                       -> (20ms) permit take 5 1x1x1000, n 1
-			answer 1                         -> a: granted until 1.07s
-			b locks                          -> permit take 6 1x1x1000, n 1
-			again LOADING
-			after 20ms                       -> (17ms) permit take 7 1x1x1000, n 1`,
 		"a hold is no more when it was granted to who has gone": `
 			a locks                          -> permit take 1 1x1x1000,
 			a leaves

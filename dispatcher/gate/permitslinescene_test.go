@@ -262,15 +262,6 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer is-first 0s               -> take 4 1x1, n 1
 			answer is-first 0s
 			after 500ms                      -> take 5 1x1, n 1`,
-		"the question that left the place gets no answer": `
-			a locks n 1                      -> take 1 1x1,
-			answer 0                         -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> take 2 1x1, n 1
-			lost
-			after 20ms                       -> (17ms) take 2 1x1, next 1 n 1
-			answer stands 0s                 -> take 3 1x1, n 1
-			answer stands 0s
-			a goes                           -> a: is not there; take 4 n 1`,
 		"a caller that wants another number asks with the place that stands": `
 			a locks n 1                      -> take 1 1x1,
 			b locks n 3
@@ -363,15 +354,6 @@ func TestPlacesOfPermitsThatExpire(t *testing.T) {
 			answer joins 5s                  -> permit free 6 2,1,0;3,3,0; n 4
 			answer 0                         -> permit take 7 3x1x1000, n 1 collects
 			b goes                           -> b: is not there`,
-		"a release without an answer leaves no place": `
-			a locks n 1                      -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
-			b locks n 1                      -> permit take 2 1x1x1000,
-			answer 1                         -> b: granted until 990ms
-			b unlocks                        -> permit free 3 2,1,0; n 1
-			lost
-			after 20ms                       -> (18ms) permit free 3 2,1,0; n 1
-			answer 1                         -> b ok: granted`,
 		"a closed engine gives up its place": waiting + `
 			close                            -> a: closed; permit take 3 n 1
 			answer not-mine

@@ -177,22 +177,6 @@ func TestManyPermitsTakeFewCalls(t *testing.T) {
 // invariant: handoff-only-while-fresh
 func TestLimitScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
-		"it is in each question for a caller that has one, also in one that is sent again": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			lost
-			after 20ms                       -> (17ms) permit take 1 1x1x1000,/2 next 1
-			answer 1                         -> a: granted until 1.007s
-			b locks                          -> permit take 2 1x1x1000,
-			answer 1                         -> b: granted until 1.01s`,
-		"the last one counts, also for those before it, who are asked for again": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			subscribed                       -> permit take 2 1x1x1000,/2 n 1
-			answer joins 500ms
-			b locks of 5                     -> permit take 3 1x2x1000,/5 n 1
-			c locks of 5
-			answer 2                         -> a: granted until 990ms; b: granted until 990ms; permit take 5 1x1x1000,/5 n 1
-			answer 1                         -> c: granted until 990ms`,
 		"one of a try that callers come before counts for them": `
 			a locks of 2                     -> permit take 1 1x1x1000,/2
 			answer held 500ms                -> subscribe redisson_sc:{stock}:wheellock:u
@@ -310,12 +294,6 @@ func TestLimitScenes(t *testing.T) {
 			after 300ms
 			a unlocks                        -> c: granted until 990ms, handed on; a ok: granted
 			oldest                           -> 0s`,
-		"nor are permits without a limit: others may know their ids": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
-			b locks                          -> permit take 2 1x1x1000,
-			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
-			a unlocks                        -> permit free 3 1,1,0; n 1`,
 		"a question for a caller without one is without it": `
 			a locks of 2                     -> permit take 1 1x1x1000,/2
 			answer 1                         -> a: granted until 990ms

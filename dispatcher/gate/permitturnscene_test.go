@@ -20,39 +20,10 @@ func TestPermitTurnScenes(t *testing.T) {
 			after 1ms                        -> permit take 4 1x1x1000, n 1
 			answer -1
 			after 1s                         -> (500ms) permit take 5 1x1x1000, n 1`,
-		"what is answered begins pauses anew": `
-			a locks                          -> permit take 1 1x1x1000,
-			again LOADING
-			after 20ms                       -> (17ms) permit take 2 1x1x1000,
-			a goes                           -> a: is not there
-			b locks n 2
-			answer held 5s                   -> permit take 3 2x1x1000,
-			again LOADING
-			after 20ms                       -> (18ms) permit take 5 2x1x1000,`,
 		"a grant that is read at its deadline is given back": `
 			a locks lease 20ms               -> permit take 1 1x1x20,
 			after 15ms
 			answer 1                         -> permit free 2 1,1,0; n 1`,
-		"each Unlock waits for its own hold": `
-			a locks lease 300ms              -> permit take 1 1x1x300,
-			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 1x1x600,
-			answer 1                         -> b: granted until 594ms
-			b unlocks                        -> permit free 3 2,1,0; n 1
-			after 400ms                      -> (295ms) a ends: lost
-			after 200ms                      -> (194ms) b ok: doubtful
-			answer 1                         -> permit free 4 1,1,0; n 1
-			answer 1
-			idle                             -> true`,
-		"two Unlocks wait each for its own hold": `
-			a locks lease 300ms              -> permit take 1 1x1x300,
-			answer 1                         -> a: granted until 295ms
-			b locks lease 600ms              -> permit take 2 1x1x600,
-			answer 1                         -> b: granted until 594ms
-			a unlocks                        -> permit free 3 1,1,0; n 1
-			b unlocks
-			after 400ms                      -> (295ms) a ok: doubtful
-			after 200ms                      -> (194ms) b ok: doubtful`,
 		"an extension is asked for once": `
 			a locks lease 300ms              -> permit take 1 1x1x300,
 			answer 1                         -> a: granted until 295ms

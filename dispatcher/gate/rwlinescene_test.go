@@ -162,17 +162,6 @@ func TestRWLineScenes(t *testing.T) {
 			c locks try write                -> acquire write 3 3s
 			d locks
 			answer held 2s                   -> c: taken for 2s; acquire read 4 3s n 1004`,
-		"an inbox that is refused to readers": `
-			codes
-			a locks                          -> acquire read 1 3s
-			answer 1                         -> a: granted until 2.97s
-			after 10ms
-			b locks                          -> confirm read 1 3s
-			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed NOPERM                -> subscribe redisson_rwlock:{stock}
-			subscribed                       -> confirm read 1 3s
-			answer 2
-			after 140ms                      -> confirm read 1 3s`,
 		"an owner that is freed by force while it stands in line: a writer": writerPlaced + `
 			force u:2:write 2                -> release write from line 2 u:2:write n 1002
 			given 2
@@ -238,20 +227,6 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
-		"a writer that gave up before the answer, and a reader that follows": `
-			codes
-			b locks write                    -> acquire write 1 3s
-			answer held 2s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire write in line 2 3s n 1002
-			lost
-			c locks
-			b waits-no-longer                -> b: gave up, last doubtful
-			after 20ms                       -> (17ms) release write from line 2 n 1002
-			answer not-mine                  -> acquire read 3 3s n 1003
-			answer joins 2s
-			given 2                          -> release write from line 2 n 1002
-			answer 0                         -> acquire read 3 3s n 1003
-			answer 1                         -> c: granted until 2.99s`,
 		"a writer whose question got no answer and that reads now is released as a writer at its time": orphanOfAWriterReads + `
 			answer 0                         -> b ok: granted
 			d locks                          -> d: granted until 2.99s, handed on

@@ -32,14 +32,6 @@ func TestRWOrphanScenes(t *testing.T) {
 			after 3s                         -> (2.23s) release write 1
 			answer not-mine
 			idle                             -> true`,
-		"a writer whose question found another owner": `
-			a locks write                    -> acquire write 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire write 1 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			a goes                           -> a: is not there
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write 1
-			answer 0`,
 		"a reader and a writer of one number that are forced": `
 			force u:5:write 5                -> release write 5 u:5:write
 			force u:5 5

@@ -30,30 +30,12 @@ func TestRWQuestionScenes(t *testing.T) {
 			c locks                          -> confirm read 1 1s
 			answer waiting 2 0               -> subscribe redisson_rwlock:{stock}:wheellock:u
 			alarm                            -> 98ms`,
-		"a downgrade that is due when a fixed lease was renewed leaves at once": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
-			b locks owner 7 lease 300ms      -> b: granted until 295ms, re-entered
-			b extends 5s                     -> renew write 1 5s
-			a unlocks
-			answer 1                         -> b ok: granted until 4.95s; downgrade 1 5.002s`,
 		"readers beside places in line": `
 			poll-cap 100ms` + readersOfTwoTurns + `
 			after 20ms
 			c locks                          -> confirm read 1 1s
 			answer waiting 0 1               -> subscribe redisson_rwlock:{stock}:wheellock:u
 			alarm                            -> 98ms`,
-		"readers that made way leave the name for a moment": `
-			a locks                          -> acquire read 1 1s
-			answer 1                         -> a: granted until 990ms
-			after 20ms
-			b locks                          -> confirm read 1 1s
-			answer 1                         -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> confirm read 1 1s
-			answer waiting 0 1
-			a unlocks                        -> release read 1
-			answer 0                         -> a ok: granted
-			after 2ms                        -> acquire read 2 1s n 1002`,
 		"a question that nobody has an interest in any more, long ago": `
 			a locks write                    -> acquire write 1 1s
 			lost
@@ -65,14 +47,6 @@ func TestRWQuestionScenes(t *testing.T) {
 			a locks write lease 20ms         -> acquire write 1 20ms
 			after 15ms
 			answer 1                         -> release write 1`,
-		"an answer begins pauses anew": `
-			a locks                          -> acquire read 1 1s
-			again LOADING
-			after 20ms                       -> (17ms) acquire read 2 1s
-			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u
-			subscribed                       -> acquire read 3 1s n 1003
-			again LOADING
-			after 20ms                       -> (18ms) acquire read 4 1s n 1004`,
 		"our own subscription is nobody else's": `
 			a locks write                    -> acquire write 1 1s
 			answer held 5s                   -> subscribe redisson_rwlock:{stock}:wheellock:u

@@ -45,13 +45,6 @@ func TestRWTenureScenes(t *testing.T) {
 			a unlocks                        -> a ok: granted
 			c locks write
 			b unlocks                        -> release write 1`,
-		"a longer fixed lease is not renewed": `
-			a locks write owner 7 lease 880ms -> acquire write 1 880ms
-			answer 1                         -> a: granted until 871ms
-			b locks write owner 7 lease 900ms -> renew write 1 900ms
-			answer 1                         -> b: granted until 891ms, re-entered
-			after 850ms
-			after 50ms                       -> (21ms) a ends: lost; (41ms) b ends: lost; release write 1`,
 		"a suspicion while a command is on its way": `
 			a locks                          -> acquire read 1 1s
 			answer 1                         -> a: granted until 990ms

@@ -46,15 +46,6 @@ func TestSequencerScenes(t *testing.T) {
 			x changes give 1                 -> give 3 n 1
 			message
 			denied NOPERM                    -> x ok: refused "NOPERM"; take 4 5x1, n 5 collects`,
-		"a fault is believed when no earlier copy can arrive any more": `
-			x changes give 1                 -> give 1 n 1
-			lost
-			stall 2s
-			after 1ms                        -> (0s) give 1 n 1
-			answer fault 6
-			after 40ms                       -> (37ms) give 1 n 1
-			stall 250ms
-			answer fault 6                   -> x ok: refused (fault 6)`,
 		"a call that is sent again leaves before the receipt of its first copy may be gone": `
 			after 1s
 			x changes give 1                 -> give 1 n 1
@@ -74,15 +65,6 @@ func TestSequencerScenes(t *testing.T) {
 			x changes give 1                 -> give 2 n 1
 			again LOADING
 			a times-out                      -> a: timed out, last refused for now "LOADING"`,
-		"an answer begins pauses anew, also when others came meanwhile": `
-			a locks n 5                      -> take 1 5x1,
-			again LOADING
-			after 20ms                       -> (17ms) take 2 5x1,
-			b locks n 2
-			a goes                           -> a: is not there
-			answer 0                         -> take 3 2x1,
-			again LOADING
-			after 20ms                       -> (18ms) take 4 2x1,`,
 		"who is first now asks at once, whatever the one before slept for": waitsForFive + `
 			message                          -> take 3 5x1, n 5 collects
 			b locks n 2

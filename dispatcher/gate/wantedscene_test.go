@@ -4,13 +4,6 @@ import "testing"
 
 func TestWantedScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a caller of this process": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			a listens                        -> count waiters 0
-			b locks try                      -> b: taken for 990ms
-			b locks                          -> a: is wanted
-			c locks`,
 		"a caller of this process that waited before": `
 			a locks                          -> acquire 1 1s
 			answer 1                         -> a: granted until 990ms
@@ -32,21 +25,6 @@ func TestWantedScenes(t *testing.T) {
 			answer 1
 			after 151ms                      -> count waiters 0
 			answer 1                         -> a: is wanted`,
-		"a caller of another process, of whom the holder asks late": `
-			a locks lease 10s                -> acquire 1 10s
-			answer 1                         -> a: granted until 9.9s
-			after 3s
-			a listens                        -> count waiters 0
-			answer 1                         -> a: is wanted`,
-		"one who listens still, a second after the lock was released": `
-			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1002
-			answer 1                         -> b: granted until 9.9s
-			b listens                        -> count waiters 0
-			alarm                            -> 1s
-			after 1s                         -> unsubscribe redisson_lock__channel:{stock}:wheellock:u
-			alarm                            -> 8.9s`,
 		"one who listened, and only tries since": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
@@ -75,34 +53,7 @@ func TestWantedScenes(t *testing.T) {
 			after 100ms                      -> unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			after 150ms                      -> count waiters 0
 			answer 1                         -> b: is wanted`,
-		"an answer that says nothing": `
-			a locks lease 10s                -> acquire 1 10s
-			answer 1                         -> a: granted until 9.9s
-			after 2s
-			a listens                        -> count waiters 0
-			lost
-			after 250ms                      -> count waiters 0
-			not-sent
-			after 250ms                      -> count waiters 0
-			answer fault 1
-			after 250ms                      -> count waiters 0
-			again LOADING
-			after 250ms                      -> count waiters 0
-			denied NOPERM
-			after 250ms                      -> count waiters 0
-			answer 1                         -> a: is wanted
-			after 1s`,
-		"our own subscription does not count": `
-			b locks lease 10s                -> acquire 1 10s
-			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
-			subscribed                       -> acquire in line 2 10s n 1002
-			answer joins-first 5s            -> subscribe redisson_lock__channel:{stock}
-			subscribed                       -> acquire in line 2 10s n 1002
-			answer 1                         -> b: granted until 9.9s
-			c locks
-			after 2s
-			b listens                        -> b: is wanted`,
-		"nor does one that is asked for": `
+		"our own subscription does not count while it is asked for": `
 			b locks lease 10s                -> acquire 1 10s
 			answer held 5s                   -> subscribe redisson_lock__channel:{stock}:wheellock:u
 			subscribed                       -> acquire in line 2 10s n 1002
@@ -122,15 +73,6 @@ func TestWantedScenes(t *testing.T) {
 			after 2s
 			b listens                        -> count waiters 0
 			answer 1                         -> b: is wanted`,
-		"a renewal goes first": `
-			a locks lease 30s                -> acquire 1 30s
-			answer 1                         -> a: granted until 29.7s
-			after 2100ms
-			a extends 40s                    -> renew 1 40s
-			a listens
-			answer 1                         -> a ok: granted until 41.7s; count waiters 0
-			answer 0
-			alarm                            -> 250ms`,
 		"two holds of one Owner, of which one has ended": `
 			a locks owner 7 lease 10s        -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
@@ -152,14 +94,6 @@ func TestWantedScenes(t *testing.T) {
 			answer 1                         -> b: granted until 11.9s
 			alarm                            -> 9.9s
 			a listens`,
-		"a hold whose next was handed on to asks anew": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
-			b locks
-			a listens                        -> a: is wanted
-			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
-			c locks
-			b listens                        -> b: is wanted`,
 		"one of two holds is too young": `
 			a locks owner 7 lease 10s        -> acquire 1 10s
 			answer 1                         -> a: granted until 9.9s
@@ -175,12 +109,6 @@ func TestWantedScenes(t *testing.T) {
 			answer 1                         -> count waiters 0
 			after 250ms
 			answer 1                         -> b: is wanted`,
-		"a hold that is lost": `
-			a locks lease 2200ms             -> acquire 1 2.2s
-			answer 1                         -> a: granted until 2.178s
-			after 2s
-			a listens                        -> count waiters 0
-			after 300ms                      -> (178ms) a ends: lost`,
 	})
 	t.Run("fair: all in the queue are others", func(t *testing.T) {
 		playScene(t, FairKind, `
@@ -274,26 +202,6 @@ func TestWantedScenes(t *testing.T) {
 			answer 1
 			after 250ms                      -> count waiters 0
 			answer 1                         -> a: is wanted`,
-		"a hold that has ended": `
-			a locks lease 10s                -> acquire read 1 10s
-			answer 1                         -> a: granted until 990ms
-			after 334ms                      -> (333ms) renew read 1 9.666s
-			answer 1
-			after 334ms                      -> (333ms) renew read 1 9.332s
-			answer 1
-			after 334ms                      -> (332ms) renew read 1 8.998s
-			answer 1
-			after 334ms                      -> (331ms) renew read 1 8.664s
-			answer 1
-			after 334ms                      -> (331ms) renew read 1 8.33s
-			answer 1
-			after 331ms                      -> (330ms) renew read 1 7.996s
-			answer 1
-			a listens                        -> count waiters 0
-			a unlocks
-			answer 1                         -> release read 1
-			answer 0                         -> a ok: granted
-			alarm                            -> none`,
 	} {
 		t.Run("read-write: "+name, func(t *testing.T) { playScene(t, RWKind, text) })
 	}

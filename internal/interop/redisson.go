@@ -29,7 +29,8 @@ func startRedisson(tb testing.TB, args ...string) *Side {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return Drive(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-jar", path}, args)...))
+	classes := strings.TrimSuffix(path, "jar") + "jsa" // an archive that is not there, or of another Java, is passed over in silence
+	return Drive(tb, exec.Command("java", slices.Concat(driver.Brief, []string{"-Xlog:disable", "-XX:SharedArchiveFile=" + classes, "-jar", path}, args)...))
 }
 
 // javaSource is how java runs a source file with the libraries of the driver in that jar.

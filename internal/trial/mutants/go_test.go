@@ -124,15 +124,3 @@ func f() { if v[0] { panic(!v[1]) } }`: {"var v = [c + 1]bool{false}", "func f()
 		}
 	}
 }
-
-// With every mutant in it a package is still one.
-func TestRewrittenPackagesCompile(t *testing.T) {
-	dir := t.TempDir()
-	_, laid, err := goMutants("../../..", dir, []goTested{{name: "futures"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := laid.build("../../../futures", dir+"/futures.test"); err != nil {
-		t.Error(err)
-	}
-}

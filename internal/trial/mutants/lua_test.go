@@ -2,8 +2,6 @@ package main
 
 import (
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -138,55 +136,6 @@ func TestEveryScriptIsKnown(t *testing.T) {
 	for _, name := range scripts {
 		if !known[name+".lua"] {
 			t.Errorf("there is no %s.lua", name)
-		}
-	}
-}
-
-// A script that is changed is what the tests run: its text is in some script as it stands then. Some stand for all, which are read alike.
-func TestScriptsAreMadeAnew(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "scripts")
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := readScripts(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for variable := range s.made {
-		all = append(all, variable+".Text")
-	}
-	slices.Sort(all)
-	laid, binary := newOverlay(t.TempDir()), filepath.Join(t.TempDir(), "scripts.test")
-	for name, text := range map[string]string{
-		"zz_mutant.go": s.embedding(),
-		"zz_mutant_test.go": "package scripts\n\nimport \"testing\"\n\nfunc TestTexts(t *testing.T) { for _, text := range []string{" +
-			strings.Join(all, ", ") + "} { t.Log(text) } }\n",
-	} {
-		if err := laid.lay(filepath.Join(folder, name), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := laid.build(folder, binary); err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range slices.Sorted(maps.Keys(s.embedded)) {
-		if i%24 > 0 {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "\nend", "\nchanged()\nend")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run := exec.Command(binary, "-test.run=^TestTexts$", "-test.v")
-		run.Dir, run.Env = folder, append(os.Environ(), "WHEELLOCK_SCRIPT="+path)
-		if said, err := run.Output(); err != nil || !strings.Contains(string(said), "changed()") {
-			t.Errorf("%s changes no script: %v", name, err)
 		}
 	}
 }
