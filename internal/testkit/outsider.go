@@ -78,21 +78,3 @@ func (o *Outsider) Free(name string) bool {
 	}
 	return err == nil
 }
-
-// Listen hears the channel of a name until stop. The channel heard holds a token when a message came.
-func (o *Outsider) Listen(name string) (heard chan struct{}, stop func()) {
-	o.TB.Helper()
-	conn, release := o.Client.Dedicate()
-	heard = make(chan struct{}, 1)
-	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(rueidis.PubSubMessage) {
-		select {
-		case heard <- struct{}{}:
-		default:
-		}
-	}})
-	subscribe := conn.B().Subscribe().Channel(scripts.LockChannel(name)).Build()
-	if err := conn.Do(context.Background(), subscribe).Error(); err != nil {
-		o.TB.Fatalf("outsider: subscribe: %v", err)
-	}
-	return heard, func() { conn.Close(); release() }
-}
