@@ -18,7 +18,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
@@ -194,11 +193,13 @@ func (s *siege) through(sentinel *redistest.Sentinel, round int, change func()) 
 			t.Log(key, "is left for", master().Do("PTTL", key), "ms")
 		}
 	}()
-	// A place in line runs out in a minute: who was granted the name by a master that came back empty leaves it at the new one.
+	// A grant by a master that came back empty leaves a place in the line of the new master, which runs out in a minute.
+	runsOut := func(key string) bool {
+		ttl := master().Do("PTTL", key).Int
+		return strings.HasSuffix(key, ":wheellock:line") && ttl != -1 && ttl <= time.Minute.Milliseconds()
+	}
 	redistest.Await(t, "nothing to be left", func() bool {
-		left = slices.DeleteFunc(master().Keys(), func(key string) bool {
-			return strings.HasPrefix(key, "redisson_lock_token:") || strings.HasSuffix(key, ":wheellock:line")
-		})
+		left = slices.DeleteFunc(master().Keys(), func(key string) bool { return strings.HasPrefix(key, "redisson_lock_token:") || runsOut(key) })
 		return len(left) == 0
 	})
 	return kept, lost
@@ -221,7 +222,7 @@ func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string)
 		t.Helper()
 		redistest.Await(t, "the waiter to listen at the new master", func() bool {
 			// A master that died comes back empty, and is one until a sentinel has told it better, and the engine, which hears one sentinel: on
-			// a busy machine that may be a second later than the others. Who was granted there loses it, and asks again.
+			// a busy machine that may be a second later than the others. A caller that was granted the lock there loses it, and asks again.
 			if h, err := waits.Result(); err == nil && testkit.Ended(h) {
 				waits = e.Mutex(name).LockAsync(context.Background())
 			}
@@ -230,16 +231,9 @@ func waitFor(t *testing.T, s *redistest.Sentinel, e *engine.Engine, name string)
 		if !testkit.NewOutsider(t, master().Addr()).Free(name) {
 			t.Errorf("the new master does not know %s", name) // and the waiter has it already
 		}
-		use := func(f *futures.Future[*engine.Hold]) error {
-			h, err := f.Wait(testkit.Soon(t))
-			if err != nil {
-				return err
-			}
-			return h.Unlock(testkit.Soon(t))
-		}
-		err := use(waits)
-		if errors.Is(err, engine.ErrLost) { // it was granted by such a master
-			err = use(e.Mutex(name).LockAsync(context.Background()))
+		err := get(t, waits)
+		if errors.Is(err, engine.ErrLost) { // such a master has granted it
+			err = get(t, e.Mutex(name).LockAsync(context.Background()))
 		}
 		if err != nil {
 			t.Errorf("a lock that waited: %v", err)

@@ -46,14 +46,22 @@ func mustWait[T any](t *testing.T, what string, f *futures.Future[T]) {
 	}
 }
 
-// mustGet waits for a lock that was asked for before, and gives it back.
-func mustGet(t *testing.T, f *futures.Future[*engine.Hold]) {
+// get waits for a lock that was asked for before, and gives it back.
+func get(t *testing.T, f *futures.Future[*engine.Hold]) error {
 	t.Helper()
 	h, err := f.Wait(testkit.Soon(t))
 	if err != nil {
+		return err
+	}
+	return h.Unlock(testkit.Soon(t))
+}
+
+// mustGet is get for a lock that must be granted, and held until it is given back.
+func mustGet(t *testing.T, f *futures.Future[*engine.Hold]) {
+	t.Helper()
+	if err := get(t, f); err != nil {
 		t.Fatalf("a lock that waited: %v", err)
 	}
-	testkit.MustUnlock(t, h)
 }
 
 // mustRenew waits until the watchdog has renewed a hold.

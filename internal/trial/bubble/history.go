@@ -28,8 +28,8 @@ func (one *held) Judged() rules.Call {
 	return call
 }
 
-// hopeless reports whether the answers to a call may all come too late: its lease, less a margin, is no longer than bytes travel. It waits for a
-// lock that nobody has, as one that asks but once.
+// hopeless reports whether the answers to a call may all come too late: its lease, less a margin, is no longer than bytes travel. Then it may
+// wait beside a free lock, so it counts as a call that asks once.
 func (one *held) hopeless() bool {
 	return one.fixed && one.lease-5*time.Millisecond <= 2*one.p.w.plan.travel
 }
