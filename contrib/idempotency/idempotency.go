@@ -108,9 +108,9 @@ var keptAlways = []string{
 // of status 5xx and those that ask to come again (408, 425, 429, and any 4xx with a Retry-After), what [Options].NotKept is told of, and those
 // of a handler that panics.
 //
-// An answer that the handler flushes goes out as it is written, and is kept at its end. A handler that holds back a part of an answer and gives up
-// because its client has left says so by a status 5xx, or by panic([http.ErrAbortHandler]): it would be kept as it is. What needs the connection itself ([http.Hijacker]) gets it,
-// and nothing is kept.
+// An answer that the handler flushes goes out as it is written, and is kept at its end. A handler that gives up in the middle of an answer without
+// a flush, because its client has left, must say so by a status 5xx or by panic([http.ErrAbortHandler]), or that part is kept. A handler that needs
+// the connection itself ([http.Hijacker]) gets it, and nothing is kept.
 //
 // Instead of the answer of the handler a request may get, as application/problem+json:
 //
