@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 		"fleet-mutex-8-5ms", "fleet-fenced-2", "fleet-fair-2", "fleet-write-64", "fleet-semaphore-2", "fleet-permit-2", "fleet-quorum-2",
 		"limits-mutex-512", "limits-limit-512", "limits-permit-64"} {
 		w, _ := workNamed(id)
-		opts := options{length: 200 * time.Millisecond, warmUp: 50 * time.Millisecond}
+		opts := options{length: 100 * time.Millisecond, warmUp: 20 * time.Millisecond}
 		server := near
 		if w.Load == handover {
 			opts.away, server = testAway, far
