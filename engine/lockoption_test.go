@@ -57,3 +57,17 @@ func FuzzWholeMillis(f *testing.F) {
 		}
 	})
 }
+
+func TestOptionsKeepWhatTheyAllow(t *testing.T) {
+	o, err := Options{AnswerTimeout: 10 * time.Millisecond, FairWaiterLease: 7 * time.Second}.withDefaults()
+	if err != nil || o.AnswerTimeout != 10*time.Millisecond || o.FairWaiterLease != 7*time.Second {
+		t.Errorf("%v, %v and %v of 10ms and 7s", err, o.AnswerTimeout, o.FairWaiterLease)
+	}
+}
+
+// What was given is named by codes that no other engine can guess.
+func TestGiftCodesAreSecret(t *testing.T) {
+	if a, b := newGiftCodes(), newGiftCodes(); a.Code(1) == b.Code(1) || a.Number(a.Code(1)) != 1 || a.Number(b.Code(1)) == 1 {
+		t.Error("two engines call what is the first of each by the same code, or one does not know its own")
+	}
+}

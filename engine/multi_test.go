@@ -81,6 +81,14 @@ func TestMultiLock(t *testing.T) {
 		b.unlock(taken)
 		b.wantKeys()
 	}))
+	t.Run("does not wait for one that names the same in another order", spec(engine.Options{}, func(b *bubble) {
+		x, y := b.lock(b.Mutex("x")), b.lock(b.Mutex("y"))
+		one, other := b.queue(testkit.Multi(b, b.Mutex("x"), b.Mutex("y"))), b.queue(testkit.Multi(b, b.Mutex("y"), b.Mutex("x")))
+		b.unlock(y)
+		b.unlock(x)
+		b.unlock(one.wantGrantedNow())
+		b.unlock(other.wantGrantedNow())
+	}))
 	t.Run("has the earliest deadline, and extends every part", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(testkit.Multi(b, b.Mutex("a"), b.Mutex("b")), engine.WithLease(2*time.Second))
 		b.wantNil("Extend", h.Extend(b.Context(), 10*time.Second))

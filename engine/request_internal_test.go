@@ -27,9 +27,14 @@ func TestAnsweredCallsLeaveNothingBehind(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	s := e.Semaphore("permits")
+	many, _ := e.All("b", "c")
 	var answered sync.WaitGroup
 	for range 100 {
-		answered.Add(3)
+		answered.Add(4)
+		many.LockAsync(ctx, WithFailFast()).Then(func(h *Hold, err error) {
+			h.UnlockAsync()
+			answered.Done()
+		})
 		s.ReleaseAsync(ctx, 1).Then(func(struct{}, error) { answered.Done() })
 		s.AcquireAsync(ctx, 1).Then(func(struct{}, error) { answered.Done() })
 		e.Mutex("a").LockAsync(ctx).Then(func(h *Hold, err error) {
@@ -38,12 +43,14 @@ func TestAnsweredCallsLeaveNothingBehind(t *testing.T) {
 		})
 	}
 	answered.Wait()
-	redistest.Await(t, "workers that have left, and no context that is watched", func() bool {
+	redistest.Await(t, "workers that have left, and no context or link that is watched", func() bool {
+		watched := false
+		e.fast.Range(func(any, any) bool { watched = true; return false })
 		e.contexts.mu.Lock()
 		defer e.contexts.mu.Unlock()
 		e.callbacks.mu.Lock()
 		defer e.callbacks.mu.Unlock()
-		return len(e.contexts.groups) == 0 && e.callbacks.working == 0
+		return !watched && len(e.contexts.groups) == 0 && e.callbacks.working == 0
 	})
 }
 

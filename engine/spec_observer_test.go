@@ -248,6 +248,10 @@ func TestSpecObserver(t *testing.T) {
 		b.unlock(h)
 		b.unlock(waiter.wantGrantedNow())
 	}))
+	t.Run("of its end is told of that of a hold with a note, too", specObserved(engine.Options{}, func(b *bubble, r *record) {
+		b.unlock(b.lock(b.Mutex("a"), engine.WithNote("upload")))
+		b.wantSaid(r, "mutex a granted after 0s", "mutex a ended after 0s: unlocked")
+	}))
 	t.Run("may have none of the functions", spec(engine.Options{Observer: &engine.Observer{}}, func(b *bubble) {
 		b.unlock(b.lock(b.Mutex("a")))
 		b.wantIs("Lock", testkit.ResultOf(b.Mutex("").Lock(b.Context())), engine.ErrInvalid)

@@ -280,6 +280,9 @@ func TestSpecWriter(t *testing.T) {
 		rw, me := b.RWMutex("stock:7"), engine.NewOwner()
 		write := b.lock(rw.Writer(), engine.WithOwner(me))
 		read := b.lock(rw.Reader(), engine.WithOwner(me))
+		if freed, err := rw.Reader().ForceUnlock(b.Context()); freed || err != nil {
+			b.Errorf("ForceUnlock of readers beside a writer who reads: %v, %v", freed, err)
+		}
 		b.unlock(read)
 		reader := b.queue(rw.Reader())
 		time.Sleep(time.Minute)

@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // Every handle shows its kind and its name, in a format, in JSON and in a log record.
@@ -46,6 +51,31 @@ func TestWhatUsersHaveShowsAsText(t *testing.T) {
 		{e, "wheellock engine " + e.ID() + " on [enginetest:6379]", `{"id":"` + e.ID() + `","identity":"who","redis":["enginetest:6379"]}`},
 	} {
 		wantTexts(t, c.of, c.text, c.log)
+	}
+}
+
+// What was wrong is told with the name, the call, the value and its bounds, each in its place.
+func TestMistakesAreToldInFull(t *testing.T) {
+	t.Parallel()
+	e, _ := enginetest.New(t, engine.Options{})
+	ctx := t.Context()
+	held, err := e.Mutex("a").Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := held.Context(ctx)
+	open := func(o engine.Options) error { return testkit.ResultOf(engine.Open(ctx, o)) }
+	for want, got := range map[string]error{
+		`lock "a": would wait for itself: its context is that of a hold of this name: to re-enter, lock both times WithOwner`:                                                                                   testkit.ResultOf(e.Mutex("a").Lock(inside)),
+		`lock "b": invalid: a min hold of -1s: must be positive and at most 720h0m0s`:                                                                                                                           testkit.ResultOf(e.Mutex("b").Lock(ctx, engine.WithMinHold(-time.Second))),
+		`inspect "a": the key exists and is not this kind of lock (it is a hash of another kind): take another name, or a prefix by Options.NameMapper; if it is another library's lock, see docs/MIGRATING.md`: testkit.ResultOf(e.RWMutex("a").Reader().Inspect(ctx)),
+		`set permits "s": invalid: a time to live of -1s: must be positive and at most 720h0m0s`:                                                                                                                testkit.ResultOf(e.Semaphore("s").TrySetPermitsFor(ctx, 1, -time.Second)),
+		`invalid: Redis.Dialer.Timeout -1s, Redis.Dialer.KeepAlive 1s and Redis.ConnWriteTimeout 2s: must not be negative`:                                                                                      open(engine.Options{Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -time.Second}}}),
+		`invalid: Redis.RingScaleEachConn is set: the engine depends on its own value`:                                                                                                                          open(engine.Options{Redis: rueidis.ClientOption{RingScaleEachConn: 5}}),
+	} {
+		if got == nil || got.Error() != "wheellock: "+want {
+			t.Errorf("got  %v\nwant wheellock: %s", got, want)
+		}
 	}
 }
 

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+)
+
+// What Open says of a failure belongs to the group by which a caller decides, and advises only what may help.
+func TestOpenSaysWhatToDo(t *testing.T) {
+	o := &Options{}
+	o.Redis.InitAddress = []string{"a:1"}
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	for _, c := range []struct {
+		err, group error
+		hint       string
+	}{
+		{dial(fmt.Errorf("%w: gone", errCredentials)), ErrNotSent, ""},
+		{dial(errors.New("refused")), ErrNotSent, " (is redis-server running there? Else set Options.Redis.InitAddress)"},
+		{rediserr.Silent(dial(os.ErrDeadlineExceeded), "a:1", 0), ErrNotSent, " (is redis-server running there, and not stopped?)"},
+		{context.DeadlineExceeded, ErrUnavailable, " (is redis-server running there, and not stopped?)"},
+		{fmt.Errorf("it lacks: %w", ErrRefused), ErrRefused, ""},
+	} {
+		got, want := connecting(o, c.err), fmt.Errorf("%w: connecting to a:1: %w%s", c.group, following{c.err}, c.hint)
+		if got.Error() != want.Error() || c.group != ErrNotSent && errors.Is(got, ErrNotSent) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+	}
+}
