@@ -181,6 +181,35 @@ func TestARequestWithoutTimeIsNotLetIn(t *testing.T) {
 	}
 }
 
+// While the hash slot of a key is on its way to another node of a cluster, an answer waits for that, as it does for a slow Redis.
+func TestAnAnswerWaitsForItsHashSlot(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 2, 0)
+	const name = "idempotency:{ca978112ca1bbdcafac231b39a23dc4d:k}"
+	slot, to := c.Slot(name), c.Nodes[0]
+	if c.NodeOf(slot) == to {
+		to = c.Nodes[1]
+	}
+	done := make(chan struct{})
+	s := serve(t, testkit.Join(t, c), newClient(t, c.Nodes[0].Addr()), idempotency.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if c.NodeOf(slot) != to {
+			move := c.BeginMove(slot, to)
+			move.Keys(1) // the lock has gone, and the answer is nowhere
+			go func() {
+				defer close(done)
+				time.Sleep(200 * time.Millisecond)
+				move.Complete()
+			}()
+		}
+		_, _ = io.WriteString(w, "done")
+	})
+	s.wants("k", "", http.StatusOK)
+	testkit.Receive(t, "the end of the move", done)
+	if answer := s.wants("k", "", http.StatusOK); !answer.replayed() {
+		t.Errorf("the repetition is served again: %v", <-s.notKept)
+	}
+}
+
 // An answer reaches its client also if Redis has gone while the handler ran, or does not answer. NotKept says why it is not kept.
 func TestAnOutageBeforeTheStore(t *testing.T) {
 	t.Parallel()
