@@ -121,6 +121,16 @@ func (c *composite) alive() (n int) {
 	return n
 }
 
+// overdue is why too few parts are left, for who finds that before endParts is called.
+func (c *composite) overdue() gate.Why {
+	for _, part := range c.all() {
+		if why := gate.Why(part.ended.Load() - 1); why == gate.Closed || why == gate.TooLong {
+			return why
+		}
+	}
+	return gate.Lost
+}
+
 // endParts ends h because a part was lost, and gives the other parts back. Only the function that ends h gives its parts
 // back: this one, Hold.lose or Hold.Unlock.
 func (c *composite) endParts(h *Hold, cause error) {

@@ -44,7 +44,7 @@ var (
 	// ErrUncertain means that a command was sent and its answer did not come, did not come in time
 	// ([Options].AnswerTimeout), or came when the lease was already over. The caller holds nothing. The engine goes on
 	// releasing until the lease has run out, so the caller may ask for the lock again. A change of a semaphore or latch
-	// must not be repeated: the engine repeats it.
+	// must not be repeated: the engine repeats it, but see [Semaphore.TrySetPermits] for those that set or add a number.
 	ErrUncertain error = &failure{"wheellock: no answer from Redis, the outcome is unknown", ErrUnavailable}
 	// ErrOverloaded means that [Options].MaxRequests or MaxWaitersPerName, or [WithQueue], is reached. Nothing was sent. The
 	// caller should back off.

@@ -142,8 +142,11 @@ func (h *Hold) lose(why gate.Why) {
 	h.e.dispatcher.Unlock(&h.core, nil)
 }
 
-// overdue is why a hold is over after its Deadline: by MaxHold, if that set the Deadline.
+// overdue is why a hold is over after its Deadline: by MaxHold, if that set the Deadline. One of several locks says what its parts say.
 func overdue(h *Hold) gate.Why {
+	if c := h.composite(); c != nil {
+		return c.overdue()
+	}
 	if most := h.e.opts.MaxHold; most > 0 && h.core.Watched() && h.core.Deadline() >= h.core.Since()+most {
 		return gate.TooLong
 	}

@@ -56,7 +56,7 @@ func (c *CountDownLatch) Count(ctx context.Context) (int64, error) {
 }
 
 // TrySetCount sets the count to n, from 0 to 2^50, if there is none. False means that there is one, and that nothing
-// changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with CountDown.
+// changed. Like Delete it fails with [ErrNotSent] while the link is down; other errors are as with [Semaphore.TrySetPermits].
 func (c *CountDownLatch) TrySetCount(ctx context.Context, n int64) (bool, error) {
 	t := c.operation("set the count of")
 	return t.setCount(ctx, gate.SetCount, "a count", gate.CountArgs{N: n})

@@ -108,7 +108,7 @@ func (p *PermitSemaphore) Release(ctx context.Context, ids ...string) error {
 
 // TrySetPermits gives the semaphore n permits, from 0 to 2^50, if it was never given any. False means that it was, and that
 // nothing changed. Like AddPermits it fails with [ErrNotSent] while the link is down; other errors are as with
-// [Semaphore.Release].
+// [Semaphore.TrySetPermits].
 func (p *PermitSemaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := p.operation("set permits")
 	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n})

@@ -101,7 +101,8 @@ func (s *Semaphore) ReleaseAsync(ctx context.Context, n int64) *futures.Future[s
 
 // TrySetPermits gives the semaphore n permits if it was never given any. False means that it was, and that nothing
 // changed. Like AddPermits and Drain it fails with [ErrNotSent] while the link is down; other errors are as with
-// Release.
+// Release. But after [ErrUncertain] the engine goes on only with what was sent: if the link turns out to be down before that, nothing is changed. So
+// look at Available before you repeat the call, once Redis can be reached again.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int64) (bool, error) {
 	t := s.operation("set permits")
 	return t.setCount(ctx, gate.SetPermits, "permits", gate.CountArgs{N: n})

@@ -112,6 +112,14 @@ func TestWhatMayNotBeKnown(t *testing.T) {
 		wheellock(t, "ls", "--kind", "simple", "--redis", url).want(t, 0, " ours:2\n", "not complete: this user may not read 1 key\n")
 		wheellock(t, "show", "theirs:2", "--redis", url).want(t, 69, "NOPERM")
 	})
+	t.Run("the keys of permits", func(t *testing.T) { // the permits that are free are in the key of the name, those that are held beside it
+		testkit.MustLock(t, e.Limit("permits", 2))
+		url := asUser(server, "~permits", "&*", "+@all")
+		wheellock(t, "show", "permits", "--redis", url).want(t, 69, "NOPERM")
+		wheellock(t, "watch", "--count", "1", "permits", "--redis", url).want(t, 69, "NOPERM")
+		wheellock(t, "ls", "permits", "--redis", url).want(t, 0, "not complete: this user may not read 1 key\n")
+		wheellock(t, "top", "--count", "1", "--redis", url, "permits").want(t, 0, "held=0+ ")
+	})
 }
 
 // In a cluster a user without the right to ROLE sees each lock once, though replicas have it, too.

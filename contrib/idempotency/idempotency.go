@@ -34,7 +34,7 @@ type OnOutage uint8
 
 const (
 	Refuse OnOutage = iota // 503, with a Retry-After of a second
-	LetIn                  // it is served as if it had no key: beside others of its key, and again when it is repeated
+	LetIn                  // it is served as if it had no key: beside others of its key, and again when it is repeated; 503 if the time of its context is over
 )
 
 const (

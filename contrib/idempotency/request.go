@@ -49,7 +49,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hold, err := serving.Take(r.Context(), h.lock(name), h.o.Wait, engine.WithFailFast())
-	if err != nil && !errors.Is(err, engine.ErrHeld) {
+	if err != nil && (!errors.Is(err, engine.ErrHeld) || isOver(r.Context())) { // it has no time to look for an answer
 		h.refuse(w, r, err)
 		return
 	}
@@ -155,6 +155,12 @@ func (h *handler) keep(r *http.Request, hold *engine.Hold, rec *recorder, print 
 	return h.answers.save(context.WithoutCancel(r.Context()), h.o.NameMapper(hold.Name()), hold.TenureID(), a)
 }
 
+// isOver tells that the time of a request is over. A socket may tell of a deadline before its context does.
+func isOver(ctx context.Context) bool {
+	until, has := ctx.Deadline()
+	return ctx.Err() != nil || has && !time.Now().Before(until)
+}
+
 // refuse answers a request that cannot be served now.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch (engine.Failure{Err: err}).Outcome() {
@@ -163,7 +169,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case "invalid":
 		(&problem{http.StatusInternalServerError, "the Idempotency-Key cannot be used", 0}).write(w)
 	case "unavailable", "refused":
-		if h.o.OnOutage == LetIn {
+		if h.o.OnOutage == LetIn && !isOver(r.Context()) { // else the request had no more time, and Redis may be well
 			h.next.ServeHTTP(w, r)
 			return
 		}

@@ -143,6 +143,73 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// A request whose own time is over is not let in: Redis is well, and another of its key may be served, or have been.
+func TestARequestWithoutTimeIsNotLetIn(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	proxy := redistest.NewProxy(t, redis.Addr())
+	var runs atomic.Int64
+	on, waits := make(chan struct{}), idempotency.Options{Wait: time.Hour, OnOutage: idempotency.LetIn}
+	s := serve(t, testkit.Connect(t, redis.Addr()), newClient(t, proxy.Addr()), waits, func(_ http.ResponseWriter, r *http.Request) {
+		runs.Add(1)
+		select {
+		case <-on:
+		case <-r.Context().Done():
+		}
+	})
+	within := func(budget time.Duration) int {
+		ctx, stop := context.WithTimeout(context.Background(), budget)
+		defer stop()
+		answer := httptest.NewRecorder()
+		s.Config.Handler.ServeHTTP(answer, requestOf(t, ctx))
+		return answer.Code
+	}
+	first := make(chan int)
+	go func() { first <- within(time.Hour) }()
+	redistest.Await(t, "the first request to be served", func() bool { return runs.Load() == 1 })
+	if code := within(50 * time.Millisecond); code != http.StatusConflict {
+		t.Errorf("while the first is served it is answered %d", code)
+	}
+	close(on)
+	testkit.Receive(t, "the first answer", first)
+	proxy.Latency(redistest.ServerToClient, 600*time.Millisecond) // the lock comes in time, and the answer of the first does not
+	if code := within(300 * time.Millisecond); code != http.StatusServiceUnavailable {
+		t.Errorf("when the first has been served it is answered %d", code)
+	}
+	if n := runs.Load(); n != 1 {
+		t.Errorf("the handler ran %d times", n)
+	}
+}
+
+// While the hash slot of a key is on its way to another node of a cluster, an answer waits for that, as it does for a slow Redis.
+func TestAnAnswerWaitsForItsHashSlot(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 2, 0)
+	const name = "idempotency:{ca978112ca1bbdcafac231b39a23dc4d:k}"
+	slot, to := c.Slot(name), c.Nodes[0]
+	if c.NodeOf(slot) == to {
+		to = c.Nodes[1]
+	}
+	done := make(chan struct{})
+	s := serve(t, testkit.Join(t, c), newClient(t, c.Nodes[0].Addr()), idempotency.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if c.NodeOf(slot) != to {
+			move := c.BeginMove(slot, to)
+			move.Keys(1) // the lock has gone, and the answer is nowhere
+			go func() {
+				defer close(done)
+				time.Sleep(200 * time.Millisecond)
+				move.Complete()
+			}()
+		}
+		_, _ = io.WriteString(w, "done")
+	})
+	s.wants("k", "", http.StatusOK)
+	testkit.Receive(t, "the end of the move", done)
+	if answer := s.wants("k", "", http.StatusOK); !answer.replayed() {
+		t.Errorf("the repetition is served again: %v", <-s.notKept)
+	}
+}
+
 // An answer reaches its client also if Redis has gone while the handler ran, or does not answer. NotKept says why it is not kept.
 func TestAnOutageBeforeTheStore(t *testing.T) {
 	t.Parallel()

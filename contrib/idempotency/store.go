@@ -91,7 +91,13 @@ func (s store) save(ctx context.Context, lock, owner string, a *answer) error {
 	soon, stop := context.WithTimeout(ctx, redisTime(encoded.Len()))
 	defer stop()
 	keep := strconv.FormatInt(s.keep.Milliseconds(), 10)
-	stored, err := guarded.Exec(soon, s.client, []string{lock, lock + suffix}, []string{owner, rueidis.BinaryString(encoded.Bytes()), keep}).AsInt64()
+	store := func() (int64, error) {
+		return guarded.Exec(soon, s.client, []string{lock, lock + suffix}, []string{owner, rueidis.BinaryString(encoded.Bytes()), keep}).AsInt64()
+	}
+	stored, err := store()
+	for apart(err) && sleep(soon) {
+		stored, err = store()
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("store it: %w", err)
@@ -99,4 +105,17 @@ func (s store) save(ctx context.Context, lock, owner string, a *answer) error {
 		return fmt.Errorf("%q in Redis is not our lock: %w", lock, engine.ErrLost)
 	}
 	return nil
+}
+
+// apart tells that the hash slot is on its way to another node of a cluster, and lock and answer cannot be reached together until it is there.
+func apart(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "TRYAGAIN") }
+
+// sleep makes a pause; false: ctx ended.
+func sleep(ctx context.Context) bool {
+	select {
+	case <-time.After(20 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -132,7 +132,7 @@ func (ps *permits) end(p *permit, ack Settler) {
 	if p.atRisk {
 		ps.cfg.Stats.AtRisk.Dec()
 	}
-	p.pendingAck.settle(Outcome{Why: Lost})
+	p.pendingAck.settle(Outcome{Why: p.h.why})
 	ps.due.drop(p)
 	ps.ends.drop(p)
 	ps.release(p, ack)
@@ -156,6 +156,7 @@ func (ps *permits) forget() {
 // lose ends a hold that its holder has not given back.
 func (ps *permits) lose(p *permit, why Why) {
 	ps.cfg.Stats.Lost.Inc()
+	p.h.why = why
 	p.h.By.End(why) // before its permits are freed (invariant: loss-is-final)
 	ps.end(p, nil)
 }

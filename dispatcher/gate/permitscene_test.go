@@ -407,6 +407,16 @@ func TestPermitScenes(t *testing.T) {
 			close                            -> a ends: closed; c: closed; permit free 4 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
+		"who unlocks or extends while the engine closes hears that": `
+			a locks lease 1s                 -> permit take 1 1x1x1000,
+			b locks lease 1s
+			answer 1                         -> a: granted until 990ms; permit take 2 1x1x1000,
+			answer 1                         -> b: granted until 990ms
+			a extends 2s                     -> permit renew 3 1,1,2000; 1s
+			close                            -> a ends: closed; a ok: closed; b ends: closed
+			b unlocks                        -> b ok: closed
+			b extends 2s                     -> b ok: closed
+			answer 1                         -> permit free 4 1,1,0;2,1,0; n 2`,
 		"a hold may last for so long": `
 			max-hold 500ms
 			a locks                          -> permit take 1 1x1x1000,

@@ -74,8 +74,8 @@ func (j *jointAck) Settle(out Outcome) bool {
 func (s *Sequencer) Unlock(now Time, h *Hold, ack Settler, fx *Effects) {
 	s.permits.endDue(now)
 	switch p := s.permits.of(h); {
-	case p == nil:
-		settle(ack, Outcome{Why: Lost})
+	case p == nil: // it ended while the event was on its way
+		settle(ack, Outcome{Why: h.why})
 	case s.handOn(now, p):
 		settle(ack, Outcome{})
 	default:
@@ -128,7 +128,7 @@ func (s *Sequencer) Extend(now Time, h *Hold, lease time.Duration, ack Settler, 
 		s.permits.due.put(p, now)
 		p.add(ack)
 	} else {
-		settle(ack, Outcome{Why: Lost})
+		settle(ack, Outcome{Why: h.why})
 	}
 	s.advance(now, fx)
 }

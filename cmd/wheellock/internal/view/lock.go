@@ -355,7 +355,11 @@ func (r *redis) others(ctx context.Context, locks []*Lock, most int64) error {
 			l.TTL, _ = a[4].AsInt64()
 		case what == "string" && notNumber == nil:
 			l.Free = &number
-			if n, err := a[2].AsInt64(); err == nil && n > 0 {
+			switch n, err := a[2].AsInt64(); {
+			case isRefused(err): // it may be permits, and somebody hold them
+				r.unread++
+				refused = unavailable(err)
+			case err == nil && n > 0:
 				l.Kind, l.Holders = engine.KindPermits, n
 			}
 		default:

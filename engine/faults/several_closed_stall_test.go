@@ -1,0 +1,37 @@
+//go:build wheellock_stall
+
+package faults_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
+	"github.com/wheellock/wheellock/internal/virtual"
+	"github.com/wheellock/wheellock/wheel/stall"
+)
+
+// Close ends the parts of a hold one after the other. Whoever finds too few of them hears that it was Close, and not that locks were lost.
+func TestStalledCloseOfSeveral(t *testing.T) {
+	virtual.Test(t, func(w *virtual.World) {
+		e, _ := w.Connect()
+		all, err := e.All("a", "b", "c")
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		h := testkit.MustLock(w.T, all)
+		var seen error
+		defer stall.Set(func(point, _ string) {
+			if point == "composite: part lost, not ended" && seen == nil {
+				seen = h.Err()
+			}
+		})()
+		if err := e.Close(); err != nil {
+			w.T.Fatal(err)
+		}
+		if !errors.Is(seen, engine.ErrClosed) || !errors.Is(h.Err(), engine.ErrClosed) {
+			w.T.Errorf("while Close ends the parts: %v; afterwards: %v", seen, h.Err())
+		}
+	})
+}
