@@ -13,10 +13,10 @@ import (
 	"github.com/wheellock/wheellock/internal/redistest"
 )
 
-// same makes outputs comparable: numbers, spaces and ids differ from run to run.
+// same makes outputs comparable: times, long numbers, spaces and ids differ from run to run, how many hold and wait does not.
 func same(text string) string {
-	text = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).ReplaceAllString(text, "ID")
-	text = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(ms|s\b)?`).ReplaceAllString(text, "N")
+	text = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}(:[0-9]+)?`).ReplaceAllString(text, "ID")
+	text = regexp.MustCompile(`[0-9-]+T[0-9:.]+Z|[0-9]+(\.[0-9]+)?(ms|s\b)|[0-9]+\.[0-9]+|[0-9]{3,}`).ReplaceAllString(text, "N")
 	return strings.Join(strings.Fields(text), " ")
 }
 
