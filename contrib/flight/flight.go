@@ -192,7 +192,14 @@ func (g *Group) store(ctx context.Context, hold *engine.Hold, result string, val
 		return fmt.Errorf("%w: %d bytes, MaxBytes is %d", ErrTooLong, len(value), g.opts.MaxBytes)
 	}
 	keep := fmt.Sprint(g.opts.Keep.Milliseconds())
-	stored, err := guarded.Exec(ctx, g.client, []string{strings.TrimSuffix(result, suffix), result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
+	store := func() (int64, error) {
+		return guarded.Exec(ctx, g.client, []string{strings.TrimSuffix(result, suffix), result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
+	}
+	stored, err := store()
+	for err != nil && strings.HasPrefix(err.Error(), "TRYAGAIN") && hold.Err() == nil && ctx.Err() == nil { // the hash slot is on its way to another node
+		time.Sleep(20 * time.Millisecond)
+		stored, err = store()
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("flight: store the value: %w", err)

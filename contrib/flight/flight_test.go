@@ -311,6 +311,30 @@ func TestKeysInACluster(t *testing.T) {
 }
 
 // What fn does besides returning reaches all callers, and nobody waits for ever.
+// While the hash slot of a key is on its way to another node of a cluster, its value waits for that.
+func TestAValueWaitsForItsHashSlot(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 2, 0)
+	slot, to := c.Slot("flight:{k}"), c.Nodes[0]
+	if c.NodeOf(slot) == to {
+		to = c.Nodes[1]
+	}
+	g, err := flight.New(testkit.Join(t, c), newClient(t, c.Nodes[0]), flight.Options{Keep: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = g.Do(testkit.Soon(t), "k", func(context.Context) ([]byte, error) {
+		move := c.BeginMove(slot, to)
+		move.Keys(1) // the lock has gone, and the value is nowhere
+		time.AfterFunc(200*time.Millisecond, move.Complete)
+		return []byte("one"), nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wantValue(t, g, "k", "two", "one")
+}
+
 func TestFnThatDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
