@@ -65,7 +65,7 @@ func TestMultiLockWhoseMembersAreLostMeanwhileKeepsItsTime(t *testing.T) {
 	if !errors.Is(err, ErrWaitTimeout) || !last || time.Since(began) > 5*time.Second {
 		t.Errorf("Lock with a wait of 1s: %v after %v, want ErrWaitTimeout that is ErrUnavailable or ErrHeld", err, time.Since(began))
 	}
-	if n := short.asked.Load(); n > 20 {
+	if n := short.asked.Load(); n > 70 { // from the seventh on a pause is 16 ms or longer
 		t.Errorf("asked %d times within a second", n)
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
