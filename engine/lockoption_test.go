@@ -63,6 +63,9 @@ func TestOptionsKeepWhatTheyAllow(t *testing.T) {
 	if err != nil || o.AnswerTimeout != 10*time.Millisecond || o.FairWaiterLease != 7*time.Second {
 		t.Errorf("%v, %v and %v of 10ms and 7s", err, o.AnswerTimeout, o.FairWaiterLease)
 	}
+	if o, err := ParseURL("valkeys://host?skip_verify=true"); err != nil || !o.Redis.TLSConfig.InsecureSkipVerify {
+		t.Error(err)
+	}
 }
 
 // What was given is named by codes that no other engine can guess.
