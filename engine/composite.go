@@ -121,7 +121,7 @@ func (c *composite) alive() (n int) {
 	return n
 }
 
-// overdue is why too few parts are left, for who finds that before endParts is called.
+// overdue is why too few parts are left, for a caller that finds that before endParts is called.
 func (c *composite) overdue() gate.Why {
 	for _, part := range c.all() {
 		if why := gate.Why(part.ended.Load() - 1); why == gate.Closed || why == gate.TooLong {

@@ -407,7 +407,7 @@ func TestPermitScenes(t *testing.T) {
 			close                            -> a ends: closed; c: closed; permit free 4 1,1,0; n 1
 			answer 1
 			idle                             -> true`,
-		"who unlocks or extends while the engine closes hears that": `
+		"an unlock and an extension beside Close hear of it": `
 			a locks lease 1s                 -> permit take 1 1x1x1000,
 			b locks lease 1s
 			answer 1                         -> a: granted until 990ms; permit take 2 1x1x1000,

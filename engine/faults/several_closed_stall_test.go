@@ -12,7 +12,7 @@ import (
 	"github.com/wheellock/wheellock/wheel/stall"
 )
 
-// Close ends the parts of a hold one after the other. Whoever finds too few of them hears that it was Close, and not that locks were lost.
+// Close ends the parts of a hold one after the other. A caller that finds too few of them hears that it was Close, and not that locks were lost.
 func TestStalledCloseOfSeveral(t *testing.T) {
 	virtual.Test(t, func(w *virtual.World) {
 		e, _ := w.Connect()
