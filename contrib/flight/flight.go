@@ -19,6 +19,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/contrib/internal/guarded"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -179,32 +180,17 @@ func (g *Group) read(ctx context.Context, result string) (value []byte, found bo
 	return value, true, nil
 }
 
-// guarded stores a value if the owner still has the lock. Compare and write are one step, so a process that was paused past its
-// lease does not overwrite the value of its successor.
-// KEYS[1] the lock, KEYS[2] the value; ARGV[1] owner, ARGV[2] value, ARGV[3] how long it stands, in ms; 1: stored, 0: the lock is lost
-var guarded = rueidis.NewLuaScript(`
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
-redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-return 1`)
-
 func (g *Group) store(ctx context.Context, hold *engine.Hold, result string, value []byte) error {
 	if len(value) > g.opts.MaxBytes {
 		return fmt.Errorf("%w: %d bytes, MaxBytes is %d", ErrTooLong, len(value), g.opts.MaxBytes)
 	}
-	keep := fmt.Sprint(g.opts.Keep.Milliseconds())
-	store := func() (int64, error) {
-		return guarded.Exec(ctx, g.client, []string{strings.TrimSuffix(result, suffix), result}, []string{hold.TenureID(), rueidis.BinaryString(value), keep}).AsInt64()
-	}
-	stored, err := store()
-	for err != nil && strings.HasPrefix(err.Error(), "TRYAGAIN") && hold.Err() == nil && ctx.Err() == nil { // the hash slot is on its way to another node
-		time.Sleep(20 * time.Millisecond)
-		stored, err = store()
-	}
+	lock := strings.TrimSuffix(result, suffix)
+	stored, err := guarded.Set(ctx, g.client, hold, lock, result, value, g.opts.Keep)
 	switch {
 	case err != nil:
 		return fmt.Errorf("flight: store the value: %w", err)
-	case stored == 0:
-		return fmt.Errorf("flight: the value was computed, but not stored: %q in Redis is not our lock: %w", strings.TrimSuffix(result, suffix), engine.ErrLost)
+	case !stored:
+		return fmt.Errorf("flight: the value was computed, but not stored: %q in Redis is not our lock: %w", lock, engine.ErrLost)
 	}
 	return nil
 }

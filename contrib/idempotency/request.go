@@ -152,7 +152,7 @@ func (h *handler) keep(r *http.Request, hold *engine.Hold, rec *recorder, print 
 			a.Header[name] = values
 		}
 	}
-	return h.answers.save(context.WithoutCancel(r.Context()), h.o.NameMapper(hold.Name()), hold.TenureID(), a)
+	return h.answers.save(context.WithoutCancel(r.Context()), hold, h.o.NameMapper(hold.Name()), a)
 }
 
 // isOver tells that the time of a request is over. A socket may tell of a deadline before its context does.

@@ -143,7 +143,7 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// A request whose own time is over is not let in: Redis is well, and another of its key may be served, or have been.
+// A request that has no time left is not let in: Redis is well, and another request of its key may be served now, or was before.
 func TestARequestWithoutTimeIsNotLetIn(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/contrib/internal/guarded"
 	"github.com/wheellock/wheellock/engine"
 )
 
@@ -74,48 +74,20 @@ func (s store) load(ctx context.Context, lock string) (*answer, error) {
 	return a, nil
 }
 
-// guarded stores an answer if the owner still has the lock. Compare and write are one step, so a process that was paused past its
-// lease does not overwrite the answer of its successor.
-// KEYS[1] the lock, KEYS[2] the answer; ARGV[1] owner, ARGV[2] answer, ARGV[3] how long it stands, in ms; 1: stored, 0: the lock is lost
-var guarded = rueidis.NewLuaScript(`
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
-redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-return 1`)
-
-// save stores an answer if the owner has the lock.
-func (s store) save(ctx context.Context, lock, owner string, a *answer) error {
+// save stores an answer if in Redis the lock is that of hold.
+func (s store) save(ctx context.Context, hold *engine.Hold, lock string, a *answer) error {
 	var encoded bytes.Buffer
 	if err := gob.NewEncoder(&encoded).Encode(a); err != nil {
 		return err
 	}
 	soon, stop := context.WithTimeout(ctx, redisTime(encoded.Len()))
 	defer stop()
-	keep := strconv.FormatInt(s.keep.Milliseconds(), 10)
-	store := func() (int64, error) {
-		return guarded.Exec(soon, s.client, []string{lock, lock + suffix}, []string{owner, rueidis.BinaryString(encoded.Bytes()), keep}).AsInt64()
-	}
-	stored, err := store()
-	for apart(err) && sleep(soon) {
-		stored, err = store()
-	}
+	stored, err := guarded.Set(soon, s.client, hold, lock, lock+suffix, encoded.Bytes(), s.keep)
 	switch {
 	case err != nil:
 		return fmt.Errorf("store it: %w", err)
-	case stored == 0:
+	case !stored:
 		return fmt.Errorf("%q in Redis is not our lock: %w", lock, engine.ErrLost)
 	}
 	return nil
-}
-
-// apart tells that the hash slot is on its way to another node of a cluster, and lock and answer cannot be reached together until it is there.
-func apart(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "TRYAGAIN") }
-
-// sleep makes a pause; false: ctx ended.
-func sleep(ctx context.Context) bool {
-	select {
-	case <-time.After(20 * time.Millisecond):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
