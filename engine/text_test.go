@@ -64,17 +64,28 @@ func TestMistakesAreToldInFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := held.Context(ctx)
-	open := func(o engine.Options) error { return testkit.ResultOf(engine.Open(ctx, o)) }
-	for want, got := range map[string]error{
-		`lock "a": would wait for itself: its context is that of a hold of this name: to re-enter, lock both times WithOwner`:                                                                                   testkit.ResultOf(e.Mutex("a").Lock(inside)),
-		`lock "b": invalid: a min hold of -1s: must be positive and at most 720h0m0s`:                                                                                                                           testkit.ResultOf(e.Mutex("b").Lock(ctx, engine.WithMinHold(-time.Second))),
-		`inspect "a": the key exists and is not this kind of lock (it is a hash of another kind): take another name, or a prefix by Options.NameMapper; if it is another library's lock, see docs/MIGRATING.md`: testkit.ResultOf(e.RWMutex("a").Reader().Inspect(ctx)),
-		`set permits "s": invalid: a time to live of -1s: must be positive and at most 720h0m0s`:                                                                                                                testkit.ResultOf(e.Semaphore("s").TrySetPermitsFor(ctx, 1, -time.Second)),
-		`invalid: Redis.Dialer.Timeout -1s, Redis.Dialer.KeepAlive 1s and Redis.ConnWriteTimeout 2s: must not be negative`:                                                                                      open(engine.Options{Redis: rueidis.ClientOption{Dialer: net.Dialer{Timeout: -time.Second}}}),
-		`invalid: Redis.RingScaleEachConn is set: the engine depends on its own value`:                                                                                                                          open(engine.Options{Redis: rueidis.ClientOption{RingScaleEachConn: 5}}),
+	open := func(o rueidis.ClientOption) error {
+		return testkit.ResultOf(engine.Open(ctx, engine.Options{Redis: o}))
+	}
+	for _, c := range []struct {
+		got  error
+		want string
+	}{
+		{testkit.ResultOf(e.Mutex("a").Lock(inside)),
+			`lock "a": would wait for itself: its context is that of a hold of this name: to re-enter, lock both times WithOwner`},
+		{testkit.ResultOf(e.Mutex("b").Lock(ctx, engine.WithMinHold(-time.Second))),
+			`lock "b": invalid: a min hold of -1s: must be positive and at most 720h0m0s`},
+		{testkit.ResultOf(e.RWMutex("a").Reader().Inspect(ctx)),
+			`inspect "a": the key exists and is not this kind of lock (it is a hash of another kind): take another name, or a prefix by Options.NameMapper; if it is another library's lock, see docs/MIGRATING.md`},
+		{testkit.ResultOf(e.Semaphore("s").TrySetPermitsFor(ctx, 1, -time.Second)),
+			`set permits "s": invalid: a time to live of -1s: must be positive and at most 720h0m0s`},
+		{open(rueidis.ClientOption{Dialer: net.Dialer{Timeout: -time.Second}}),
+			`invalid: Redis.Dialer.Timeout -1s, Redis.Dialer.KeepAlive 1s and Redis.ConnWriteTimeout 2s: must not be negative`},
+		{open(rueidis.ClientOption{RingScaleEachConn: 5}),
+			`invalid: Redis.RingScaleEachConn is set: the engine depends on its own value`},
 	} {
-		if got == nil || got.Error() != "wheellock: "+want {
-			t.Errorf("got  %v\nwant wheellock: %s", got, want)
+		if c.got == nil || c.got.Error() != "wheellock: "+c.want {
+			t.Errorf("got  %v\nwant wheellock: %s", c.got, c.want)
 		}
 	}
 }
