@@ -99,9 +99,7 @@ func TestAdoptScenes(t *testing.T) {
 			b unlocks                        -> release 4
 			answer 2                         -> b ok: granted
 			alarm                            -> 2ms`,
-		"who listened before is known when it is taken over": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"who listened before is known when it is taken over": mutexHeld + `
 			b locks
 			after 20ms
 			a unlocks                        -> a ok: granted; confirm 1 1s
@@ -156,9 +154,7 @@ func TestAdoptScenes(t *testing.T) {
 			a waits-no-longer                -> a: gave up, last down
 			lost                             -> release 1
 			answer not-mine`,
-		"while it is being freed": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"while it is being freed": mutexHeld + `
 			a unlocks                        -> release 1
 			b locks adopts java:1
 			c locks
@@ -188,17 +184,13 @@ func TestAdoptScenes(t *testing.T) {
 			c locks owner 7 watch 3s         -> c: granted until 990ms, re-entered
 			d locks adopts u:1 owner 7       -> a ends: lost; b ends: lost; c ends: lost; adopt 2 u:1 1s
 			answer 1                         -> d: granted until 990ms; release 1`,
-		"a hold of ours that is being renewed, until the caller waits no longer": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a hold of ours that is being renewed, until the caller waits no longer": mutexHeld + `
 			after 400ms                      -> (333ms) renew 1 1s
 			b locks adopts u:1
 			b times-out                      -> b: doubtful "there was no answer within AnswerTimeout"
 			answer 1
 			a unlocks                        -> release 1`,
-		"a hold of ours that turns out to be gone": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a hold of ours that turns out to be gone": mutexHeld + `
 			after 400ms                      -> (333ms) renew 1 1s
 			b locks adopts u:1
 			answer not-mine                  -> a ends: lost; adopt 2 u:1 1s

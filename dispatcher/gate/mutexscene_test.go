@@ -2,6 +2,11 @@ package gate
 
 import "testing"
 
+// A has the lock.
+const mutexHeld = `
+			a locks                          -> acquire 1 1s
+			answer 1                         -> a: granted until 990ms`
+
 // A waits for a lock that a client of Redisson has, stands in line, and listens.
 const waitsForOthers = `
 			a locks                          -> acquire 1 1s
@@ -30,9 +35,7 @@ const leftToOthers = hasBesideOthers + `
 
 func TestMutexScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a lock is taken, renewed and freed": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a lock is taken, renewed and freed": mutexHeld + `
 			oldest                           -> 0s
 			after 400ms                      -> (333ms) renew 1 1s
 			answer 1
@@ -45,9 +48,7 @@ func TestMutexScenes(t *testing.T) {
 			b unlocks                        -> release 1
 			answer 0                         -> b ok: granted
 			idle                             -> true`,
-		"a release that is answered by what only a fair one answers": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a release that is answered by what only a fair one answers": mutexHeld + `
 			a unlocks                        -> release 1
 			answer 1125899906842624          -> a ok: granted
 			idle                             -> true`,
@@ -140,9 +141,7 @@ func TestMutexScenes(t *testing.T) {
 			answer held 4s
 			message                          -> acquire in line 16 1s n 1016
 			answer held 4s`,
-		"messages while it is held": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"messages while it is held": mutexHeld + `
 			message                          -> renew 1 1s
 			answer 1
 			after 5ms
@@ -154,9 +153,7 @@ func TestMutexScenes(t *testing.T) {
 			message                          -> renew 1 1s
 			a unlocks                        -> a ok: granted
 			answer 1                         -> b: granted until 995ms, handed on`,
-		"a tenure that was renewed in vain is tried again": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a tenure that was renewed in vain is tried again": mutexHeld + `
 			after 334ms                      -> (333ms) renew 1 1s
 			answer fault 1
 			after 20ms                       -> renew 1 1s
@@ -168,9 +165,7 @@ func TestMutexScenes(t *testing.T) {
 			after 80ms                       -> (33ms) renew 1 1s
 			answer 1
 			a until                          -> 1.517s`,
-		"an unlock whose answer was lost": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"an unlock whose answer was lost": mutexHeld + `
 			a unlocks                        -> release 1
 			lost
 			b locks try                      -> release 1
@@ -178,9 +173,7 @@ func TestMutexScenes(t *testing.T) {
 			after 20ms
 			answer not-mine                  -> a ok: granted; acquire 2 1s
 			answer 1                         -> b: granted until 1.01s`,
-		"an unlock that was refused": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"an unlock that was refused": mutexHeld + `
 			a unlocks                        -> release 1
 			answer fault 1
 			b locks
@@ -189,9 +182,7 @@ func TestMutexScenes(t *testing.T) {
 			b times-out                      -> b: timed out, last refused "NOPERM"
 			link-up                          -> release 1
 			answer 0`,
-		"an unlock waits until the deadline": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"an unlock waits until the deadline": mutexHeld + `
 			a unlocks                        -> release 1
 			not-sent
 			after 900ms
@@ -290,9 +281,7 @@ func TestMutexScenes(t *testing.T) {
 			c locks owner 7 try
 			d locks owner 8 try
 			answer 1                         -> a: granted until 990ms; c: granted until 990ms, re-entered; b: taken for 990ms; d: taken for 990ms`,
-		"a handoff is confirmed ahead": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a handoff is confirmed ahead": mutexHeld + `
 			b locks
 			c locks
 			d locks
@@ -311,9 +300,7 @@ func TestMutexScenes(t *testing.T) {
 			g unlocks                        -> release 1
 			answer 1                         -> g ok: granted
 			idle                             -> false`,
-		"a handoff is not confirmed ahead before the fifth": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a handoff is not confirmed ahead before the fifth": mutexHeld + `
 			b locks
 			c locks
 			d locks
@@ -323,9 +310,7 @@ func TestMutexScenes(t *testing.T) {
 			c unlocks                        -> d: granted until 990ms, handed on; c ok: granted
 			after 3ms
 			d unlocks                        -> release 1`,
-		"a hold goes on as long as a confirmation ahead says": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a hold goes on as long as a confirmation ahead says": mutexHeld + `
 			b locks
 			c locks
 			d locks
@@ -446,31 +431,23 @@ func TestMutexScenes(t *testing.T) {
 			answer 1                         -> a: granted until 495ms
 			stall 2s
 			a extends 5s                     -> a ends: lost; a ok: lost`,
-		"what time has ended ends before an unlock": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before an unlock": mutexHeld + `
 			b locks
 			stall 2s
 			a unlocks                        -> a ends: lost; a ok: lost; acquire 2 1s
 			answer 1                         -> b: granted until 2.99s`,
-		"what time has ended ends before an answer": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before an answer": mutexHeld + `
 			b locks
 			after 400ms                      -> (333ms) renew 1 1s
 			stall 2s
 			answer 1                         -> a ends: lost; release 1
 			answer 0                         -> acquire 2 1s
 			answer 1                         -> b: granted until 3.39s`,
-		"what time has ended ends before the link is up": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before the link is up": mutexHeld + `
 			b locks
 			stall 2s
 			link-up                          -> a ends: lost; acquire 2 1s`,
-		"what time has ended ends before force": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before force": mutexHeld + `
 			stall 2s
 			force u:1 1                      -> a ends: lost; release 1 u:1
 			answer 0                         -> force ok: granted`,
@@ -482,9 +459,7 @@ func TestMutexScenes(t *testing.T) {
 			after 500ms
 			after 200ms                      -> (94ms) b ends: lost; release 1
 			answer 0`,
-		"a confirmation ahead is made on the occasion of another event": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a confirmation ahead is made on the occasion of another event": mutexHeld + `
 			b locks
 			c locks
 			d locks
@@ -513,9 +488,7 @@ func TestMutexScenes(t *testing.T) {
 			a until                          -> 891ms
 			after 900ms                      -> (891ms) a ends: lost
 			b until                          -> 2.97s`,
-		"the key of what is lost stands for as long as a confirmation may have made it": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"the key of what is lost stands for as long as a confirmation may have made it": mutexHeld + `
 			b locks
 			after 10ms
 			a unlocks                        -> a ok: granted; confirm 1 1s
@@ -528,9 +501,7 @@ func TestMutexScenes(t *testing.T) {
 			after 2s                         -> (120ms) acquire 2 1s
 			b goes                           -> b: is not there
 			idle                             -> false`,
-		"a renewal without an answer may have prolonged the key": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a renewal without an answer may have prolonged the key": mutexHeld + `
 			after 334ms                      -> (333ms) renew 1 1s
 			after 700ms                      -> (656ms) a ends: lost
 			lost                             -> release 1
@@ -723,9 +694,7 @@ func TestSpinScenes(t *testing.T) {
 			after 13ms                       -> (6ms) acquire 33 1s
 			answer held 5s
 			after 13ms                       -> (10ms) acquire 34 1s`,
-		"a turn of one who meets nobody ends after 830 ms; looks in the pause find nobody": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a turn of one who meets nobody ends after 830 ms; looks in the pause find nobody": mutexHeld + `
 			b locks
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 800ms                      -> (333ms) renew 1 1s
@@ -800,9 +769,7 @@ func TestSpinScenes(t *testing.T) {
 			answer 1                         -> c: granted until 1.222s
 			c unlocks                        -> release quietly 4
 			answer 0                         -> c ok: granted`,
-		"a try ends a pause": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a try ends a pause": mutexHeld + `
 			b locks
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			after 800ms                      -> (333ms) renew 1 1s

@@ -2,6 +2,11 @@ package gate
 
 import "testing"
 
+// A has a permit.
+const permitHeld = `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms`
+
 func TestPermitScenes(t *testing.T) {
 	playScenes(t, PermitKind, map[string]string{
 		"permits are taken for the first, renewed and freed": `
@@ -107,9 +112,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 0
 			a extends 1s                     -> a ok: lost
 			idle                             -> true`,
-		"a renewal that fails is tried again until the deadline": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"a renewal that fails is tried again until the deadline": permitHeld + `
 			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
 			lost
 			after 20ms                       -> permit renew 2 1,1,1000; 1s
@@ -193,9 +196,7 @@ func TestPermitScenes(t *testing.T) {
 			after 10ms                       -> permit renew 3 2,1,100; 100ms
 			answer 1
 			b until                          -> 209ms`,
-		"what time has ended ends before a caller comes": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before a caller comes": permitHeld + `
 			stall 2s
 			b locks                          -> a ends: lost; permit free 2 1,1,0; n 1
 			answer 1                         -> permit take 3 1x1x1000,
@@ -205,32 +206,22 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 495ms
 			stall 2s
 			a extends 5s                     -> a ends: lost; a ok: lost; permit free 2 1,1,0; n 1`,
-		"what time has ended ends before an unlock": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before an unlock": permitHeld + `
 			stall 2s
 			a unlocks                        -> a ends: lost; a ok: lost; permit free 2 1,1,0; n 1`,
-		"what time has ended ends before an answer": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before an answer": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			stall 2s
 			answer held 1s                   -> a ends: lost; permit free 3 1,1,0; n 1; subscribe redisson_sc:{stock}:wheellock:u`,
-		"what time has ended ends before the link is up": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before the link is up": permitHeld + `
 			stall 2s
 			link-up                          -> a ends: lost; permit free 2 1,1,0; n 1`,
-		"what time has ended ends before permits are freed": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"what time has ended ends before permits are freed": permitHeld + `
 			stall 2s
 			x changes permit-free 1          -> a ends: lost; permit free 2 1,1,0; n 1
 			answer 1                         -> permit free 3 id-0000000000001
 			answer 0                         -> x ok: lost`,
-		"permits of ours stay when another one is not held": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"permits of ours stay when another one is not held": permitHeld + `
 			x changes permit-free 1 8        -> permit free 2 id-0000000000008
 			answer 0                         -> x ok: lost
 			oldest                           -> 0s
@@ -248,9 +239,7 @@ func TestPermitScenes(t *testing.T) {
 			denied NOPERM                    -> permit free 1003 1001,1,0; n 1
 			answer 1                         -> x ok: refused "NOPERM"
 			idle                             -> true`,
-		"of several holds that are freed one was lost, and Redis refuses another": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"of several holds that are freed one was lost, and Redis refuses another": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
 			c locks n 999                    -> permit take 3 999x1x1000,
@@ -259,24 +248,18 @@ func TestPermitScenes(t *testing.T) {
 			answer 2                         -> permit free 1003 3,999,0; n 999
 			denied NOPERM                    -> x ok: refused "NOPERM"
 			idle                             -> true`,
-		"of several holds that are freed one was lost": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"of several holds that are freed one was lost": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
 			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 1,1,0;2,1,0; n 2
 			answer 2                         -> x ok: lost
 			idle                             -> true`,
-		"a caller whose permits are freed by several calls is answered when the engine ends": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"a caller whose permits are freed by several calls is answered when the engine ends": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			answer 1                         -> b: granted until 990ms
 			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 1,1,0;2,1,0; n 2
 			end                              -> x ok: doubtful`,
-		"permits of ours end while those of others are freed": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"permits of ours end while those of others are freed": permitHeld + `
 			x changes permit-free 8 1        -> permit free 2 id-0000000000008
 			a unlocks
 			answer 1                         -> x ok: granted; permit free 3 1,1,0; n 1
@@ -308,9 +291,7 @@ func TestPermitScenes(t *testing.T) {
 			a count                          -> 0
 			answer 1
 			idle                             -> true`,
-		"a renewal while another change waits for the link": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"a renewal while another change waits for the link": permitHeld + `
 			after 300ms
 			x changes permit-free 9          -> permit free 2 id-0000000000009
 			not-sent
@@ -378,26 +359,20 @@ func TestPermitScenes(t *testing.T) {
 			after 3s                         -> (33ms) permit take 1 2x1x1000, next 1
 			lost                             -> permit take 3 2x1x1000,1x1x1000,
 			answer 2                         -> a: granted until 52.99s; b: granted until 52.99s`,
-		"a suspicion has holds looked for": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"a suspicion has holds looked for": permitHeld + `
 			suspect                          -> permit renew 2 1,1,1000; 1s
 			answer 1
 			link-up                          -> permit renew 3 1,1,1000; 1s
 			link-up
 			answer 1                         -> permit renew 4 1,1,1000; 1s
 			answer 1`,
-		"the answer to a renewal that had left proves nothing against a suspicion": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"the answer to a renewal that had left proves nothing against a suspicion": permitHeld + `
 			after 334ms                      -> (333ms) permit renew 2 1,1,1000; 1s
 			suspect
 			answer 1                         -> permit renew 3 1,1,1000; 1s
 			answer 0                         -> a ends: lost; permit free 4 1,1,0; n 1
 			answer 0`,
-		"a closing engine frees what it holds": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"a closing engine frees what it holds": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			drain                            -> b: closed
 			answer held 100ms
@@ -424,9 +399,7 @@ func TestPermitScenes(t *testing.T) {
 			a until                          -> 500ms
 			after 600ms                      -> (333ms) permit renew 2 1,1,1000; 1s; (500ms) a ends: too long
 			answer 1                         -> permit free 3 1,1,0; n 1`,
-		"nothing will be heard any more": `
-			a locks                          -> permit take 1 1x1x1000,
-			answer 1                         -> a: granted until 990ms
+		"nothing will be heard any more": permitHeld + `
 			b locks                          -> permit take 2 1x1x1000,
 			a unlocks
 			end                              -> a ok: doubtful; b: closed`,

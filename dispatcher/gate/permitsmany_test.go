@@ -172,6 +172,13 @@ func TestManyPermitsTakeFewCalls(t *testing.T) {
 	}
 }
 
+// A has what a limit of two leaves it, and B waits for the same.
+const limitReached = `
+			a locks of 2                     -> permit take 1 1x1x1000,/2
+			answer 1                         -> a: granted until 990ms
+			b locks of 2                     -> permit take 2 1x1x1000,/2
+			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u`
+
 // A limit travels with the question for its caller, and the last one that a caller had counts for all that wait with one.
 // invariant: limit-counts-all-holds
 // invariant: handoff-only-while-fresh
@@ -184,11 +191,7 @@ func TestLimitScenes(t *testing.T) {
 			answer joins 500ms
 			b locks of 5 try                 -> b: taken for who knows how long; permit take 3 1x1x1000,/5 n 1
 			answer 1                         -> a: granted until 990ms`,
-		"while they are fresh, permits pass from holder to waiter here, and then through Redis": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			answer 1                         -> a: granted until 990ms
-			b locks of 2                     -> permit take 2 1x1x1000,/2
-			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+		"while they are fresh, permits pass from holder to waiter here, and then through Redis": limitReached + `
 			c locks of 2
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			a unlocks                        -> a ok: lost
@@ -211,11 +214,7 @@ func TestLimitScenes(t *testing.T) {
 			subscribed                       -> permit take 3 1x2x1000,2x1x1000,/2 n 1
 			a unlocks                        -> b: is not there; c: granted until 990ms, handed on; a ok: granted
 			answer joins 990ms               -> permit take 7 2x1x1000,/2 n 1 collects`,
-		"not so after what may have ended them": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			answer 1                         -> a: granted until 990ms
-			b locks of 2                     -> permit take 2 1x1x1000,/2
-			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+		"not so after what may have ended them": limitReached + `
 			suspect                          -> permit renew 3 1,1,1000; 1s
 			answer 1                         -> permit take 4 1x1x1000,/2
 			a unlocks
@@ -230,11 +229,7 @@ func TestLimitScenes(t *testing.T) {
 			b locks of 2                     -> permit take 4 1x1x1000,/2 n 1
 			answer held 500ms                -> subscribe redisson_sc:{stock}
 			a unlocks                        -> permit free 5 3,1,0; n 1`,
-		"not so after the link broke": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			answer 1                         -> a: granted until 990ms
-			b locks of 2                     -> permit take 2 1x1x1000,/2
-			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+		"not so after the link broke": limitReached + `
 			link-breaks
 			a unlocks                        -> permit free 3 1,1,0; n 1`,
 		"only to who wants the same number, by the same limit and the same lease, and waits": `
@@ -274,11 +269,7 @@ func TestLimitScenes(t *testing.T) {
 			c locks of 2                     -> permit take 3 1x2x1000,/2
 			answer held 990ms
 			a unlocks                        -> permit free 5 1,1,0; n 1`,
-		"those that have passed on are not freed by ids of the hold before": `
-			a locks of 2                     -> permit take 1 1x1x1000,/2
-			answer 1                         -> a: granted until 990ms
-			b locks of 2                     -> permit take 2 1x1x1000,/2
-			answer held 990ms                -> subscribe redisson_sc:{stock}:wheellock:u
+		"those that have passed on are not freed by ids of the hold before": limitReached + `
 			x changes permit-free 1 9        -> permit free 3 id-0000000000009
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			answer 1                         -> x ok: granted

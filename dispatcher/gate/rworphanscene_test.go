@@ -2,31 +2,27 @@ package gate
 
 import "testing"
 
-// An acquire that may still arrive takes what it was sent for, whatever its owner has become since: it is released as that.
-// invariant: released-owner-is-dead
-func TestRWOrphanScenes(t *testing.T) {
-	playScenes(t, RWKind, map[string]string{
-		"a writer that has become a reader, and is gone": `
+// A writer whose first acquire may still arrive has become a reader.
+const orphanBecameReader = `
 			a locks write owner 7            -> acquire write 1 1s
 			lost
 			after 20ms                       -> (17ms) acquire write 1 1s
 			answer 1                         -> a: granted until 1.007s
 			b locks owner 7                  -> b: granted until 1.007s, re-entered
 			a unlocks                        -> downgrade 1 1s
-			answer 0                         -> a ok: granted
+			answer 0                         -> a ok: granted`
+
+// An acquire that may still arrive takes what it was sent for, whatever its owner has become since: it is released as that.
+// invariant: released-owner-is-dead
+func TestRWOrphanScenes(t *testing.T) {
+	playScenes(t, RWKind, map[string]string{
+		"a writer that has become a reader, and is gone": orphanBecameReader + `
 			suspect                          -> renew read 1 1s
 			answer not-mine                  -> b ends: lost
 			after 3s                         -> (2.23s) release write 1
 			answer not-mine
 			idle                             -> true`,
-		"a writer that has become a reader, and was released": `
-			a locks write owner 7            -> acquire write 1 1s
-			lost
-			after 20ms                       -> (17ms) acquire write 1 1s
-			answer 1                         -> a: granted until 1.007s
-			b locks owner 7                  -> b: granted until 1.007s, re-entered
-			a unlocks                        -> downgrade 1 1s
-			answer 0                         -> a ok: granted
+		"a writer that has become a reader, and was released": orphanBecameReader + `
 			b unlocks                        -> release read 1
 			answer 0                         -> b ok: granted
 			after 3s                         -> (2.23s) release write 1

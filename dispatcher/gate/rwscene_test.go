@@ -16,6 +16,11 @@ const writerReads = `
 			answer 1                         -> a: granted until 990ms
 			b locks owner 7                  -> b: granted until 990ms, re-entered`
 
+// A writes for half a second.
+const shortWriter = `
+			a locks write owner 7 lease 500ms -> acquire write 1 500ms
+			answer 1                         -> a: granted until 495ms`
+
 func TestRWScenes(t *testing.T) {
 	playScenes(t, RWKind, map[string]string{
 		"readers share a tenure": `
@@ -113,9 +118,7 @@ func TestRWScenes(t *testing.T) {
 			b locks owner 7                  -> b: granted until 990ms, re-entered
 			c locks owner 7 lease 3s         -> confirm read 1 3s
 			answer 0                         -> c: granted until 1s`,
-		"a re-entry of a writer that needs more": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a re-entry of a writer that needs more": shortWriter + `
 			b locks write owner 7 lease 300ms -> b: granted until 295ms, re-entered
 			after 100ms
 			c locks write owner 7 lease 2s   -> renew write 1 2s
@@ -124,9 +127,7 @@ func TestRWScenes(t *testing.T) {
 			oldest                           -> 0s
 			a unlocks                        -> a ok: granted
 			after 3s                         -> (195ms) b ends: lost; (333ms) renew write 1 1s; (1.98s) c ends: lost; d ends: lost`,
-		"a re-entry that asks once is told what became of the renewal": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a re-entry that asks once is told what became of the renewal": shortWriter + `
 			b locks write owner 7 lease 2s try -> renew write 1 2s
 			c locks write owner 7 lease 2s
 			answer fault 1                   -> b: refused (fault 1) for now
@@ -172,9 +173,7 @@ func TestRWScenes(t *testing.T) {
 			answer 0                         -> a ok: granted; acquire write 3 1s
 			answer 1                         -> b: granted until 990ms
 			idle                             -> false`,
-		"a writer's re-entry by force and loss": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a writer's re-entry by force and loss": shortWriter + `
 			b locks write owner 7 lease 2s   -> renew write 1 2s
 			c locks owner 7
 			force u:1:write 1                -> a ends: lost
@@ -237,9 +236,7 @@ func TestRWScenes(t *testing.T) {
 			answer not-mine                  -> b ends: lost; b ok: lost
 			b extends 1s                     -> b ok: lost
 			idle                             -> true`,
-		"a drained engine": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a drained engine": shortWriter + `
 			b locks write owner 7 lease 3s   -> renew write 1 3s
 			c locks
 			drain                            -> c: closed; b: closed
@@ -385,9 +382,7 @@ func TestRWScenes(t *testing.T) {
 			d locks try owner 7              -> d: granted until 990ms, handed on
 			e locks try write owner 7        -> e: deadlock
 			f locks try write                -> f: taken for 990ms`,
-		"a re-entry that waits while its Owner's last write ends": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a re-entry that waits while its Owner's last write ends": shortWriter + `
 			b locks owner 7                  -> renew write 1 1s
 			answer 1                         -> b: granted until 990ms, re-entered
 			c locks owner 7 lease 3s         -> renew write 1 3s
@@ -458,9 +453,7 @@ func TestRWScenes(t *testing.T) {
 			message                          -> acquire read 3 1s n 1003
 			message
 			answer leads 5s                  -> acquire read 3 1s n 1003`,
-		"a fixed writer is watched for a re-entry": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a fixed writer is watched for a re-entry": shortWriter + `
 			b locks write owner 7            -> renew write 1 1s
 			answer 1                         -> b: granted until 990ms, re-entered
 			after 334ms                      -> (333ms) renew write 1 1s
@@ -499,9 +492,7 @@ func TestRWScenes(t *testing.T) {
 			answer 1
 			after 600ms                      -> (331ms) renew read 1 1s; (483ms) a ends: lost
 			b until                          -> 1.99s`,
-		"a fixed writer that is watched is not handed on": `
-			a locks write owner 7 lease 500ms -> acquire write 1 500ms
-			answer 1                         -> a: granted until 495ms
+		"a fixed writer that is watched is not handed on": shortWriter + `
 			b locks write owner 7            -> renew write 1 1s
 			answer 1                         -> b: granted until 990ms, re-entered
 			c locks write

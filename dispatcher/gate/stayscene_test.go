@@ -120,9 +120,7 @@ func TestStayScenes(t *testing.T) {
 		"detached": detaching + `
 			answer 0                         -> a ok: granted
 			idle                             -> true`,
-		"detached while somebody waits": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"detached while somebody waits": mutexHeld + `
 			b locks
 			a detaches 5s                    -> detach 1 5s
 			c locks try                      -> c: taken

@@ -4,9 +4,7 @@ import "testing"
 
 func TestWantedScenes(t *testing.T) {
 	playScenes(t, MutexKind, map[string]string{
-		"a caller of this process that waited before": `
-			a locks                          -> acquire 1 1s
-			answer 1                         -> a: granted until 990ms
+		"a caller of this process that waited before": mutexHeld + `
 			b locks
 			a listens                        -> a: is wanted`,
 		"an engine in line": `
