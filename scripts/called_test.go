@@ -31,18 +31,25 @@ type queueing struct {
 }
 
 // onBothKinds runs a test on both servers, for permits that expire and for those that do not.
-func onBothKinds(t *testing.T, test func(t *testing.T, fresh func(t *testing.T, free int) *queueing)) {
+func onBothKinds(t *testing.T, test func(t *testing.T, q *queueing)) {
 	onBoth(t, func(t *testing.T, b *box) {
 		for name, expire := range map[string]bool{"permits": false, "permits that expire": true} {
-			t.Run(name, func(t *testing.T) {
-				test(t, func(t *testing.T, free int) *queueing {
-					q := &queueing{b.fresh(t), expire, new(int), 0}
-					q.must("SET", one, strconv.Itoa(free))
-					return q
-				})
-			})
+			t.Run(name, func(t *testing.T) { test(t, &queueing{box: b, expire: expire}) })
 		}
 	})
+}
+
+// fresh is the semaphore with so many free permits and nobody in line, for another test.
+func (q *queueing) fresh(t *testing.T, free int) *queueing {
+	t.Helper()
+	q = &queueing{q.box.fresh(t), q.expire, new(int), 0}
+	q.must("SET", one, strconv.Itoa(free))
+	return q
+}
+
+// run runs a part of a test on a semaphore with so many free permits.
+func (q *queueing) run(t *testing.T, name string, free int, test func(t *testing.T, q *queueing)) {
+	t.Run(name, func(t *testing.T) { test(t, q.fresh(t, free)) })
 }
 
 // asks asks for n permits, and for a place for so many; 0: for none.
@@ -139,9 +146,8 @@ func (q *queueing) wasCalled(engine string, permits int, before int64) {
 
 // The places of engines that wait for permits, and who leaves one.
 func TestPlacesOfPermits(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
-		t.Run("a refusal leaves a place at the end", func(t *testing.T) {
-			q := fresh(t, 0)
+	onBothKinds(t, func(t *testing.T, q *queueing) {
+		q.run(t, "a refusal leaves a place at the end", 0, func(t *testing.T, q *queueing) {
 			q.isRefused(ann, 3, 3, scripts.Place{Stands: true, New: true, Leads: true})
 			q.isRefused(bob, 1, 1, scripts.Place{Stands: true, New: true})
 			q.isRefused(bob, 1, 1, scripts.Place{Stands: true})
@@ -150,16 +156,14 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.lasts(permitLine, time.Minute)
 			q.want(q.must("GET", one), "0", "the permits")
 		})
-		t.Run("who asks for no place gets none", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "who asks for no place gets none", 0, func(t *testing.T, q *queueing) {
 			q.isRefused(ann, 1, 0, scripts.Place{})
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 			q.isRefused(bob, 1, 1, scripts.Place{Stands: true, New: true, Leads: true})
 			q.isRefused(ann, 1, 0, scripts.Place{})
 			q.stand("b1")
 		})
-		t.Run("a question makes the line last", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "a question makes the line last", 0, func(t *testing.T, q *queueing) {
 			q.asks(ann, 1, 1)
 			q.must("PEXPIRE", permitLine, "1000")
 			q.asks(ann, 1, 1)
@@ -168,8 +172,7 @@ func TestPlacesOfPermits(t *testing.T) {
 				t.Errorf("the line lasts for %d ms", ttl)
 			}
 		})
-		t.Run("who takes them has no place any more", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "who takes them has no place any more", 0, func(t *testing.T, q *queueing) {
 			q.hears(bob)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -179,8 +182,7 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.takes(bob, 1, 1)
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 		})
-		t.Run("a place for another number than is wanted now is changed when it is called", func(t *testing.T) {
-			q := fresh(t, 1)
+		q.run(t, "a place for another number than is wanted now is changed when it is called", 1, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			heard := q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1), "2", permitPlace(bob, 3))
@@ -191,8 +193,7 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.isCalled(ann, 2, -1)
 			q.want(heard(), "0", "the inbox of the first")
 		})
-		t.Run("else it is changed where it stands, also when the answer to that was lost", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "else it is changed where it stands, also when the answer to that was lost", 0, func(t *testing.T, q *queueing) {
 			heard := q.hears(ann)
 			q.must("ZADD", permitLine, "1", permitPlace(bob, 5), "2", permitPlace(ann, 3), "3", permitPlace(cid, 1))
 			q.isRefused(ann, 1, 3, scripts.Place{Stands: true, New: true})
@@ -201,8 +202,7 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.gives(1)
 			q.want(heard(), "0", "the inbox")
 		})
-		t.Run("an engine may be called by an older place of its own", func(t *testing.T) {
-			q := fresh(t, 2)
+		q.run(t, "an engine may be called by an older place of its own", 2, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			heard := q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1))
@@ -220,8 +220,7 @@ func TestPlacesOfPermits(t *testing.T) {
 			q.stand("b1")
 			q.want(heard(), "0", "the inbox of the next")
 		})
-		t.Run("without a line nobody stands", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "without a line nobody stands", 0, func(t *testing.T, q *queueing) {
 			q.must("ZADD", permitLine, "1", permitPlace(bob, 1)) // another's
 			keys, args := []string{one, poolKeys[1], one}, []any{"PUBLISH", 0, ann, 7, 0, "1x1,", 1, 0, semaphoreChannel}
 			script, free := scripts.Take, scripts.Give
@@ -240,8 +239,7 @@ func TestPlacesOfPermits(t *testing.T) {
 		for kind, create := range map[string][]string{
 			"string": {"SET", permitLine, "x"}, "hash": {"HSET", permitLine, "x", "y"}, "list": {"RPUSH", permitLine, "x"},
 		} {
-			t.Run("a "+kind+" is no line", func(t *testing.T) {
-				q := fresh(t, 0)
+			q.run(t, "a "+kind+" is no line", 0, func(t *testing.T, q *queueing) {
 				q.must(create...)
 				before := q.thing(permitLine)
 				heard := q.listen(semaphoreChannel)
@@ -260,9 +258,8 @@ func TestPlacesOfPermits(t *testing.T) {
 
 // Who is called when permits become free, and for how long nobody else takes any.
 func TestCalls(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
-		t.Run("a release calls the first and nobody else, and tells the channel", func(t *testing.T) {
-			q := fresh(t, 0)
+	onBothKinds(t, func(t *testing.T, q *queueing) {
+		q.run(t, "a release calls the first and nobody else, and tells the channel", 0, func(t *testing.T, q *queueing) {
 			first, second, all := q.hears(ann), q.hears(bob), q.listen(semaphoreChannel)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -274,8 +271,7 @@ func TestCalls(t *testing.T) {
 			q.want(q.gives(1), "1", "the next release")
 			q.want(first()+"/"+second(), "/", "the inboxes")
 		})
-		t.Run("the called one takes, and nobody else", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "the called one takes, and nobody else", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			q.hears(bob)
 			q.asks(ann, 1, 1)
@@ -290,7 +286,7 @@ func TestCalls(t *testing.T) {
 		})
 		t.Run("for so long, and no longer", func(t *testing.T) {
 			for before, others := range map[int64]bool{0: true, callTime - 1: true, callTime: false, 60_000: false, -1: false} {
-				q := fresh(t, 1)
+				q := q.fresh(t, 1)
 				heard := q.hears(cid)
 				q.must("ZADD", permitLine, "2", permitPlace(cid, 5))
 				q.wasCalled(ann, 1, before)
@@ -304,14 +300,12 @@ func TestCalls(t *testing.T) {
 				q.want(heard(), "1", "the inbox of the next")
 			}
 		})
-		t.Run("who comes too late may take what is there, and what it leaves has no call", func(t *testing.T) {
-			q := fresh(t, 1)
+		q.run(t, "who comes too late may take what is there, and what it leaves has no call", 1, func(t *testing.T, q *queueing) {
 			q.wasCalled(ann, 1, callTime)
 			q.takes(ann, 1, 1)
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 		})
-		t.Run("who wants more than are free is called, and collects them: nobody else takes any", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "who wants more than are free is called, and collects them: nobody else takes any", 0, func(t *testing.T, q *queueing) {
 			first, second := q.hears(ann), q.hears(bob)
 			q.asks(ann, 3, 3)
 			q.asks(bob, 1, 1)
@@ -330,8 +324,7 @@ func TestCalls(t *testing.T) {
 			q.takes(ann, 3, 3)
 			q.stand("b1")
 		})
-		t.Run("who collects no longer has no place, and the next is called", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "who collects no longer has no place, and the next is called", 0, func(t *testing.T, q *queueing) {
 			heard := q.hears(bob)
 			q.hears(ann)
 			q.asks(ann, 3, 3)
@@ -341,24 +334,21 @@ func TestCalls(t *testing.T) {
 			q.want(heard(), "0", "the inbox")
 			q.stand("b3")
 		})
-		t.Run("without permits nobody collects", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "without permits nobody collects", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			q.collects = 1
 			q.asks(ann, 3, 3)
 			q.isRefused(ann, 3, 3, scripts.Place{Stands: true, Leads: true})
 			q.isCalled(ann, 3, -1)
 		})
-		t.Run("what stands there and is no place is passed over", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "what stands there and is no place is passed over", 0, func(t *testing.T, q *queueing) {
 			heard := q.hears(ann)
 			q.must("ZADD", permitLine, "0", "what is no place")
 			q.asks(ann, 1, 1)
 			q.gives(1)
 			q.want(heard(), "0", "the inbox")
 		})
-		t.Run("the dead are passed over, and go", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "the dead are passed over, and go", 0, func(t *testing.T, q *queueing) {
 			for _, dead := range []string{ann, bob, someUUID} {
 				q.asks(dead, 1, 1)
 			}
@@ -369,8 +359,7 @@ func TestCalls(t *testing.T) {
 			q.want(heard(), "0", "the inbox")
 			q.stand("c1")
 		})
-		t.Run("only the dead stand", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "only the dead stand", 0, func(t *testing.T, q *queueing) {
 			for _, dead := range []string{ann, bob, cid} {
 				q.asks(dead, 1, 1)
 			}
@@ -378,8 +367,7 @@ func TestCalls(t *testing.T) {
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 			q.takes(ann, 1, 1)
 		})
-		t.Run("of several permits what the called one leaves calls the next", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "of several permits what the called one leaves calls the next", 0, func(t *testing.T, q *queueing) {
 			first, second := q.hears(ann), q.hears(bob)
 			q.asks(ann, 2, 2)
 			q.asks(bob, 1, 1)
@@ -390,8 +378,7 @@ func TestCalls(t *testing.T) {
 			q.isCalled(bob, 1, 0)
 			q.takes(bob, 1, 1)
 		})
-		t.Run("if it leaves none the next is told that it is the first", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "if it leaves none the next is told that it is the first", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			second := q.hears(bob)
 			q.asks(ann, 1, 1)
@@ -401,8 +388,7 @@ func TestCalls(t *testing.T) {
 			q.want(second(), "1", "the inbox")
 			q.isCalled(bob, 2, -1)
 		})
-		t.Run("the called one finds too few, and is the first again", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "the called one finds too few, and is the first again", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -414,8 +400,7 @@ func TestCalls(t *testing.T) {
 			q.isRefused(bob, 1, 1, scripts.Place{Stands: true})
 			q.stand("a1 b1")
 		})
-		t.Run("an added number that is still less than none calls nobody", func(t *testing.T) {
-			q := fresh(t, -5)
+		q.run(t, "an added number that is still less than none calls nobody", -5, func(t *testing.T, q *queueing) {
 			heard := q.hears(ann)
 			q.asks(ann, 1, 1)
 			q.gives(5)
@@ -428,9 +413,8 @@ func TestCalls(t *testing.T) {
 
 // An engine that waits no longer gives up its place.
 func TestPlacesAreGivenUp(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
-		t.Run("the first is called, and the next is called in its place", func(t *testing.T) {
-			q := fresh(t, 0)
+	onBothKinds(t, func(t *testing.T, q *queueing) {
+		q.run(t, "the first is called, and the next is called in its place", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)
 			heard := q.hears(bob)
 			q.asks(ann, 1, 1)
@@ -441,8 +425,7 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.stand("b1")
 			q.isCalled(bob, 1, 0)
 		})
-		t.Run("the first goes, and the next is told that it is the first", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "the first goes, and the next is told that it is the first", 0, func(t *testing.T, q *queueing) {
 			second, third := q.hears(bob), q.hears(cid)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -451,8 +434,7 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(second()+"/"+third(), "1/", "the inboxes")
 			q.stand("b1 c1")
 		})
-		t.Run("another than the first goes, and nobody is told", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "another than the first goes, and nobody is told", 0, func(t *testing.T, q *queueing) {
 			first, third := q.hears(ann), q.hears(cid)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -461,8 +443,7 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(first()+"/"+third(), "/", "the inboxes")
 			q.stand("a1 c1")
 		})
-		t.Run("the next is dead, and the one behind it is told", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "the next is dead, and the one behind it is told", 0, func(t *testing.T, q *queueing) {
 			heard := q.hears(cid)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -471,8 +452,7 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(heard(), "1", "the inbox")
 			q.stand("c1")
 		})
-		t.Run("the next is dead, and the one behind it is called, to collect", func(t *testing.T) {
-			q := fresh(t, 1)
+		q.run(t, "the next is dead, and the one behind it is called, to collect", 1, func(t *testing.T, q *queueing) {
 			heard := q.hears(cid)
 			q.asks(ann, 2, 2)
 			q.must("ZADD", permitLine, "2", permitPlace(bob, 1))
@@ -481,15 +461,13 @@ func TestPlacesAreGivenUp(t *testing.T) {
 			q.want(heard(), "0", "the inbox")
 			q.stand("c2")
 		})
-		t.Run("twice, or without a place", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "twice, or without a place", 0, func(t *testing.T, q *queueing) {
 			q.asks(ann, 1, 1)
 			q.isRefused(ann, 0, 1, scripts.Place{})
 			q.isRefused(ann, 0, 1, scripts.Place{})
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
 		})
-		t.Run("a place that is given up takes no permits", func(t *testing.T) {
-			q := fresh(t, 5)
+		q.run(t, "a place that is given up takes no permits", 5, func(t *testing.T, q *queueing) {
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1))
 			q.isRefused(ann, 0, 1, scripts.Place{})
 			q.want(q.must("GET", one), "5", "the permits")
@@ -500,9 +478,8 @@ func TestPlacesAreGivenUp(t *testing.T) {
 
 // Where permits are taken for which nobody was called, others free more without calling, and the first is to listen to the channel.
 func TestOthersAreExpected(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
-		t.Run("who takes permits uncalled notes that", func(t *testing.T) {
-			q := fresh(t, 0)
+	onBothKinds(t, func(t *testing.T, q *queueing) {
+		q.run(t, "who takes permits uncalled notes that", 0, func(t *testing.T, q *queueing) {
 			q.hears(bob)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)
@@ -512,8 +489,7 @@ func TestOthersAreExpected(t *testing.T) {
 			q.isRefused(bob, 1, 1, scripts.Place{Stands: true, Leads: true, Listens: true})
 			q.isRefused(cid, 1, 1, scripts.Place{Stands: true, New: true})
 		})
-		t.Run("so does who has no place", func(t *testing.T) {
-			q := fresh(t, 1)
+		q.run(t, "so does who has no place", 1, func(t *testing.T, q *queueing) {
 			q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(bob, 3))
 			q.takes(ann, 1, 0)
@@ -521,14 +497,13 @@ func TestOthersAreExpected(t *testing.T) {
 		})
 		t.Run("the first listens for so long, and no longer", func(t *testing.T) {
 			for before, listens := range map[int]bool{0: true, othersTime - 1: true, othersTime: false} {
-				q := fresh(t, 0)
+				q := q.fresh(t, 0)
 				q.asks(bob, 1, 1)
 				q.must("ZADD", permitLine, fmt.Sprint(int64(1<<52)+frozenNow-int64(before)), "since")
 				q.isRefused(bob, 1, 1, scripts.Place{Stands: true, Leads: true, Listens: listens})
 			}
 		})
-		t.Run("a line in which nobody stands is forgotten", func(t *testing.T) {
-			q := fresh(t, 1)
+		q.run(t, "a line in which nobody stands is forgotten", 1, func(t *testing.T, q *queueing) {
 			q.must("ZADD", permitLine, fmt.Sprint(int64(1<<52)+frozenNow), "since")
 			q.takes(ann, 1, 0)
 			q.want(q.must("EXISTS", permitLine), "0", "EXISTS of the line")
@@ -540,9 +515,8 @@ func TestOthersAreExpected(t *testing.T) {
 
 // A call that was sent before leaves the line as it is.
 func TestCallsOfALineThatAreSentAgain(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
-		t.Run("a refusal", func(t *testing.T) {
-			q := fresh(t, 0)
+	onBothKinds(t, func(t *testing.T, q *queueing) {
+		q.run(t, "a refusal", 0, func(t *testing.T, q *queueing) {
 			first := q.asksBy(ann, 7, 0, 1, 1)
 			q.asks(bob, 1, 1)
 			if again := q.asksBy(ann, 7, 1, 1, 1); again.Place() != (scripts.Place{Stands: true, Leads: true}) || !first.Place().New {
@@ -555,8 +529,7 @@ func TestCallsOfALineThatAreSentAgain(t *testing.T) {
 			}
 			q.stand("a1 b1")
 		})
-		t.Run("a take", func(t *testing.T) {
-			q := fresh(t, 2)
+		q.run(t, "a take", 2, func(t *testing.T, q *queueing) {
 			heard := q.hears(bob)
 			q.must("ZADD", permitLine, "1", permitPlace(ann, 1), "2", permitPlace(bob, 1))
 			first := q.asksBy(ann, 7, 0, 1, 1)
@@ -568,8 +541,7 @@ func TestCallsOfALineThatAreSentAgain(t *testing.T) {
 			q.want(q.must("GET", one), "1", "the permits")
 			q.stand("b1")
 		})
-		t.Run("a release", func(t *testing.T) {
-			q := fresh(t, 0)
+		q.run(t, "a release", 0, func(t *testing.T, q *queueing) {
 			first, second := q.hears(ann), q.hears(bob)
 			q.asks(ann, 1, 1)
 			q.asks(bob, 1, 1)

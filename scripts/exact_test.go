@@ -99,9 +99,7 @@ func exactAnswers(t *testing.T, of func(scripts.Script) scripts.Script) {
 	sharded, _ := b.listenSharded(nobody), b.listenSharded(nobody)
 	for _, s := range scenes() {
 		b.run(t, s.name, func(t *testing.T, b *box) {
-			if s.setup != nil {
-				s.setup(b)
-			}
+			s.prepare(b)
 			want, known := exactly[s.name]
 			if !known {
 				t.Fatal("it is not known what it answers")
@@ -151,9 +149,7 @@ func TestWhatKeepsAndFreesGoesOnAtMaxmemory(t *testing.T) {
 	b := realBox(t)
 	for _, s := range scenes() {
 		b := b.fresh(t)
-		if s.setup != nil {
-			s.setup(b)
-		}
+		s.prepare(b)
 		b.must("CONFIG", "SET", "maxmemory", "1")
 		reply := scripts.Reply(number(t, b.eval(frozen(s.script), s.keys, s.args...)))
 		b.must("CONFIG", "SET", "maxmemory", "0")

@@ -63,9 +63,7 @@ var ofOwners = []string{"renew", "confirm", "detach", "release", "renew_read", "
 
 // foreign plays a scene with something else under a key, which the reply is to name.
 func (s *scene) foreign(t *testing.T, b *box, key, kind, named string) {
-	if s.setup != nil {
-		s.setup(b)
-	}
+	s.prepare(b)
 	b.must("DEL", key)
 	b.must(makers[kind](key)...)
 	reply := scripts.Reply(number(t, b.eval(s.script, s.keys, s.args...)))

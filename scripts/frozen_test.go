@@ -52,9 +52,7 @@ func TestNotAfterIsTheLastMillisecond(t *testing.T) {
 		seen[s.script.Name] = true
 		ask := func(notAfter int64) scripts.Reply {
 			b := b.fresh(t)
-			if s.setup != nil {
-				s.setup(b)
-			}
+			s.prepare(b)
 			args := slices.Clone(s.args)
 			args[at] = notAfter
 			return scripts.Reply(number(t, b.eval(frozen(s.script), s.keys, args...)))

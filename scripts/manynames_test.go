@@ -142,9 +142,7 @@ func TestTheSecondNameIsAnnouncedOnItsChannel(t *testing.T) {
 			continue
 		}
 		b.run(t, s.name, func(t *testing.T, b *box) {
-			if s.setup != nil {
-				s.setup(b)
-			}
+			s.prepare(b)
 			var keys []string
 			for _, key := range s.keys {
 				keys = append(keys, key+":first")

@@ -230,9 +230,9 @@ func TestPermitFreeOfManyHolds(t *testing.T) {
 
 // Who asks for permits of a semaphore that is not there is told so.
 func TestNoSemaphoreIsTold(t *testing.T) {
-	onBothKinds(t, func(t *testing.T, fresh func(t *testing.T, free int) *queueing) {
+	onBothKinds(t, func(t *testing.T, q *queueing) {
 		for place, want := range []scripts.Place{{}, {Stands: true, New: true, Leads: true}} {
-			q := fresh(t, 0)
+			q := q.fresh(t, 0)
 			q.isRefused(ann, 1, place, want)
 			q.must("DEL", one, permitLine)
 			if reply := q.asks(ann, 1, place); !reply.Absent() || reply.Place() != want {

@@ -79,9 +79,7 @@ func TestScriptsKeepToDeclaredKeys(t *testing.T) {
 	}
 	for _, s := range scenes() {
 		b := b.fresh(t)
-		if s.setup != nil {
-			s.setup(b)
-		}
+		s.prepare(b)
 		args := slices.Clone(s.args)
 		if s.script.Name == scripts.ReleaseRead.Name || s.script.Name == scripts.ReleaseReadFromLine.Name {
 			args[1] = 1

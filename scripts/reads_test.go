@@ -32,9 +32,7 @@ func TestAReplyWithoutTheRightToReadIsTrue(t *testing.T) {
 			}
 			for _, key := range keys {
 				b.run(t, s.name+", "+command+" "+key, func(t *testing.T, b *box) {
-					if s.setup != nil {
-						s.setup(b)
-					}
+					s.prepare(b)
 					before := b.things()
 					script := wrapped(s.script, "local refused = 0", fmt.Sprintf(`
 	if name ~= %q or %q ~= '' and %[2]q ~= ... then return nil end

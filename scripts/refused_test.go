@@ -36,6 +36,13 @@ type scene struct {
 	check  func(o *outcome)
 }
 
+// prepare writes what the scene begins with.
+func (s *scene) prepare(b *box) {
+	if s.setup != nil {
+		s.setup(b)
+	}
+}
+
 // outcome is what a call answered, and what stands.
 type outcome struct {
 	*box
@@ -203,9 +210,7 @@ func (s *scene) run(t *testing.T, b *box, before map[string]thing, script script
 func (s *scene) play(t *testing.T, b *box, condition string, why scripts.Fault, undoing bool) (count, refused int) {
 	t.Helper()
 	b = b.fresh(t)
-	if s.setup != nil {
-		s.setup(b)
-	}
+	s.prepare(b)
 	before := b.things()
 	count, refused = s.run(t, b, before, refusing(s.script, condition, refusals[why]), why, undoing)
 	if undoing {

@@ -55,9 +55,7 @@ func TestAReplyOfAServerThatRefusesWritesIsTrue(t *testing.T) {
 		for _, s := range scenes() {
 			for _, ran := range []bool{false, true} {
 				b.run(t, why.String()[:3]+": "+s.name+map[bool]string{true: ", again"}[ran], func(t *testing.T, b *box) {
-					if s.setup != nil {
-						s.setup(b)
-					}
+					s.prepare(b)
 					before := b.things()
 					if ran {
 						s.run(t, b, before, s.script, scripts.None, true)
@@ -109,9 +107,7 @@ func TestAGrantIsAlwaysWritten(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			grown := func(script scripts.Script) (int64, scripts.Reply) {
 				b := b.fresh(t)
-				if s.setup != nil {
-					s.setup(b)
-				}
+				s.prepare(b)
 				was := b.offset()
 				reply := scripts.Reply(number(t, b.eval(script, s.keys, s.args...)))
 				return b.offset() - was, reply
@@ -175,9 +171,7 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"TIME LINDEX PTTL LINDEX LINDEX LINDEX HSET PEXPIRE LINDEX": {"ask for a free fair lock", scripts.FairAsk, nil, fairKeys, asking(1, "NEW", 1, 1), nil},
 	} {
 		b := b.fresh(t)
-		if s.setup != nil {
-			s.setup(b)
-		}
+		s.prepare(b)
 		// A turn that is remembered begins now, however slow this machine is.
 		const state = "local now = server.call('TIME') server.pcall('ZADD', KEYS[2] or '', 'XX', 2^52 + now[1] * 1000 + math.floor(now[2] / 1000), 'since') local names = {}"
 		counted := wrapped(s.script, state, "names[#names + 1] = name", "reply = table.concat(names, ' ')")

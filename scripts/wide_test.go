@@ -28,9 +28,7 @@ func TestAWideCallTouchesNoNameWhoseKeysMayBeApart(t *testing.T) {
 		}
 		b.run(t, s.name, func(t *testing.T, b *box) {
 			b.must("CLUSTER", "SETSLOT", number, "STABLE")
-			if s.setup != nil {
-				s.setup(b)
-			}
+			s.prepare(b)
 			if b.must(append([]string{"EXISTS"}, s.keys...)...) == strconv.Itoa(len(s.keys)) {
 				return
 			}

@@ -62,9 +62,7 @@ func TestAnswersThatNobodyExpected(t *testing.T) {
 				continue
 			}
 			b := b.fresh(t)
-			if s.setup != nil {
-				s.setup(b)
-			}
+			s.prepare(b)
 			reply := b.eval(answering(s.script, c.command, c.answer), s.keys, s.args...)
 			b.want(reply, fault(scripts.Other), s.name, " when ", c.command, " answers ", c.answer, ":")
 		}
