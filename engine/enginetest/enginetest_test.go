@@ -15,6 +15,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func lock(t *testing.T, e *engine.Engine, name string, opts ...engine.LockOption) *engine.Hold {
@@ -24,6 +25,32 @@ func lock(t *testing.T, e *engine.Engine, name string, opts ...engine.LockOption
 		t.Fatalf("Lock: %v", err)
 	}
 	return h
+}
+
+func unlock(t *testing.T, h *engine.Hold) {
+	t.Helper()
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Errorf("Unlock: %v", err)
+	}
+}
+
+// another opens another engine on a server, until the end of the test.
+func another(t *testing.T, s *enginetest.Server, opts engine.Options) *engine.Engine {
+	t.Helper()
+	e, err := s.Open(t.Context(), opts)
+	testkit.Must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// inBubble makes a test that runs in a bubble, with an engine on a server of its own.
+func inBubble(test func(t *testing.T, e *engine.Engine, s *enginetest.Server)) func(*testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			e, s := enginetest.New(t, engine.Options{})
+			test(t, e, s)
+		})
+	}
 }
 
 func wantKeys(t *testing.T, s *enginetest.Server, want ...string) {
@@ -62,9 +89,7 @@ func TestNew(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
 		h := lock(t, e, "stock:7")
 		wantKeys(t, s, "stock:7")
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Errorf("Unlock: %v", err)
-		}
+		unlock(t, h)
 		wantKeys(t, s)
 	}
 	t.Run("outside of a bubble", locksAndUnlocks)
@@ -80,9 +105,7 @@ func TestNew(t *testing.T) {
 		if err := h.Err(); !errors.Is(err, engine.ErrClosed) {
 			t.Errorf("a hold that was left has Err %v, want ErrClosed", err)
 		}
-		if _, err := e.Mutex("stock:7").Lock(t.Context()); !errors.Is(err, engine.ErrClosed) {
-			t.Errorf("Lock afterwards: %v, want ErrClosed", err)
-		}
+		testkit.WantIs(t, "Lock afterwards", testkit.ResultOf(e.Mutex("stock:7").Lock(t.Context())), engine.ErrClosed)
 	})
 	t.Run("goes on when the test has closed the engine itself", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
@@ -107,23 +130,15 @@ func TestOptions(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 			synctest.Wait()
-			if err := h.Err(); !errors.Is(err, engine.ErrMaxHold) {
-				t.Errorf("after MaxHold Err = %v, want ErrMaxHold", err)
-			}
+			testkit.WantIs(t, "after MaxHold Err", h.Err(), engine.ErrMaxHold)
 		})
 	})
 	t.Run("about replicas are honoured", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			lone, s := enginetest.New(t, engine.Options{Replicas: engine.AllReplicas})
 			lock(t, lone, "stock:7")
-			demanding, err := s.Open(t.Context(), engine.Options{Replicas: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer demanding.Close()
-			if _, err := demanding.Mutex("stock:8").TryLock(t.Context()); !errors.Is(err, engine.ErrNotReplicated) {
-				t.Errorf("TryLock without a replica: %v, want ErrNotReplicated", err)
-			}
+			demanding := another(t, s, engine.Options{Replicas: 1})
+			testkit.WantIs(t, "TryLock without a replica", testkit.ResultOf(demanding.Mutex("stock:8").TryLock(t.Context())), engine.ErrNotReplicated)
 		})
 	})
 	t.Run("about the connection are replaced", func(t *testing.T) {
@@ -155,10 +170,7 @@ func TestLeasesRunOnTheClockOfTheBubble(t *testing.T) {
 		e.Close() // its keys are freed
 		wantKeys(t, s)
 
-		other, err := s.Open(t.Context(), engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := another(t, s, engine.Options{})
 		lock(t, other, "fixed", engine.WithLease(time.Minute))
 		s.SetDown(true) // so that nobody frees it before its time
 		other.Close()
@@ -172,15 +184,9 @@ func TestLeasesRunOnTheClockOfTheBubble(t *testing.T) {
 func TestServerOpen(t *testing.T) {
 	t.Run("is another process on the same server", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
-		other, err := s.Open(t.Context(), engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer other.Close()
+		other := another(t, s, engine.Options{})
 		h := lock(t, e, "stock:7")
-		if _, err := other.Mutex("stock:7").TryLock(t.Context()); !errors.Is(err, engine.ErrHeld) {
-			t.Errorf("TryLock of the other: %v, want ErrHeld", err)
-		}
+		testkit.WantIs(t, "TryLock of the other", testkit.ResultOf(other.Mutex("stock:7").TryLock(t.Context())), engine.ErrHeld)
 		waits := other.Mutex("stock:7").LockAsync(t.Context())
 		h.Unlock(t.Context())
 		theirs, err := waits.Wait(t.Context())
@@ -209,9 +215,7 @@ func TestServerLose(t *testing.T) {
 				if took := time.Since(lost); took > told {
 					t.Errorf("told after %v, want at most %v", took, told)
 				}
-				if err := h.Err(); !errors.Is(err, engine.ErrLost) {
-					t.Errorf("Err = %v, want ErrLost", err)
-				}
+				testkit.WantIs(t, "Err", h.Err(), engine.ErrLost)
 				if err := kept.Err(); err != nil {
 					t.Errorf("Err of another hold = %v", err)
 				}
@@ -220,31 +224,20 @@ func TestServerLose(t *testing.T) {
 	}
 	t.Run("is found out by the next renewal", lose(engine.Options{}, 10*time.Second))
 	t.Run("is found out at once with WatchLoss", lose(engine.Options{WatchLoss: true}, 0))
-	t.Run("takes permits by the key that they are in", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			permits := e.PermitSemaphore("seats")
-			if _, err := permits.TrySetPermits(t.Context(), 1); err != nil {
-				t.Fatal(err)
-			}
-			h, err := permits.Acquire(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Lose("{seats}:timeout")
-			if <-h.Done(); !errors.Is(h.Err(), engine.ErrLost) {
-				t.Errorf("Err = %v, want ErrLost", h.Err())
-			}
-		})
-	})
+	t.Run("takes permits by the key that they are in", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		permits := e.PermitSemaphore("seats")
+		testkit.Must(t, testkit.ResultOf(permits.TrySetPermits(t.Context(), 1)))
+		h, err := permits.Acquire(t.Context(), 1)
+		testkit.Must(t, err)
+		s.Lose("{seats}:timeout")
+		if <-h.Done(); !errors.Is(h.Err(), engine.ErrLost) {
+			t.Errorf("Err = %v, want ErrLost", h.Err())
+		}
+	}))
 	t.Run("frees the lock for others", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
 		lock(t, e, "stock:7")
-		other, err := s.Open(t.Context(), engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer other.Close()
+		other := another(t, s, engine.Options{})
 		s.Lose("stock:7")
 		lock(t, other, "stock:7")
 	})
@@ -259,28 +252,21 @@ func TestServerLose(t *testing.T) {
 }
 
 func TestServerSetDown(t *testing.T) {
-	t.Run("cuts connections, and refuses new ones until it is up", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			h := lock(t, e, "stock:7")
-			s.SetDown(true)
-			e.Mutex("stock:8").TryLock(t.Context()) // finds out
-			time.Sleep(time.Second)
-			if _, err := e.Mutex("stock:8").TryLock(t.Context()); !errors.Is(err, engine.ErrNotSent) {
-				t.Errorf("TryLock while down: %v, want ErrNotSent", err)
-			}
-			if _, err := s.Open(t.Context(), engine.Options{}); !errors.Is(err, engine.ErrNotSent) {
-				t.Errorf("Open while down: %v, want ErrNotSent", err)
-			}
-			wantKeys(t, s, "stock:7")
-			s.SetDown(false)
-			lock(t, e, "stock:8")
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Errorf("Unlock of what was held before: %v", err)
-			}
-			wantKeys(t, s, "stock:8")
-		})
-	})
+	t.Run("cuts connections, and refuses new ones until it is up", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		h := lock(t, e, "stock:7")
+		s.SetDown(true)
+		e.Mutex("stock:8").TryLock(t.Context()) // finds out
+		time.Sleep(time.Second)
+		testkit.WantIs(t, "TryLock while down", testkit.ResultOf(e.Mutex("stock:8").TryLock(t.Context())), engine.ErrNotSent)
+		testkit.WantIs(t, "Open while down", testkit.ResultOf(s.Open(t.Context(), engine.Options{})), engine.ErrNotSent)
+		wantKeys(t, s, "stock:7")
+		s.SetDown(false)
+		lock(t, e, "stock:8")
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Errorf("Unlock of what was held before: %v", err)
+		}
+		wantKeys(t, s, "stock:8")
+	}))
 	t.Run("may be repeated", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
 		s.SetDown(false)
@@ -289,12 +275,9 @@ func TestServerSetDown(t *testing.T) {
 		s.SetDown(false)
 		lock(t, e, "stock:7")
 	})
-	t.Run("lets the test end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			lock(t, e, "stock:7")
-			e.Mutex("stock:7").LockAsync(context.Background())
-			s.SetDown(true)
-		})
-	})
+	t.Run("lets the test end", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		lock(t, e, "stock:7")
+		e.Mutex("stock:7").LockAsync(context.Background())
+		s.SetDown(true)
+	}))
 }

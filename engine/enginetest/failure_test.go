@@ -12,6 +12,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
 	"github.com/wheellock/wheellock/futures"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestServerFailNext(t *testing.T) {
@@ -23,59 +24,46 @@ func TestServerFailNext(t *testing.T) {
 		enginetest.NoPermission: {engine.ErrRefused, "NOPERM No permissions to access a key"},
 		enginetest.LostAnswer:   {engine.ErrUncertain, ""},
 	} {
-		t.Run(failure.String()+" fails one TryLock, of this name", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e, s := enginetest.New(t, engine.Options{})
-				s.FailNext("stock:7", failure)
-				lock(t, e, "stock:77").Unlock(t.Context())
-				_, err := e.Mutex("stock:7").TryLock(t.Context())
-				if !errors.Is(err, want.tryLock) || !strings.Contains(err.Error(), want.words) {
-					t.Errorf("TryLock: %v, want %v with %q", err, want.tryLock, want.words)
-				}
-				h := lock(t, e, "stock:7")
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Errorf("Unlock: %v", err)
-				}
-				wantKeys(t, s)
-			})
-		})
-	}
-	t.Run("OOM and a lost answer are outlasted by Lock", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			for range 3 {
-				s.FailNext("stock:7", enginetest.OutOfMemory)
-				s.FailNext("stock:7", enginetest.LostAnswer)
+		t.Run(failure.String()+" fails one TryLock, of this name", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+			s.FailNext("stock:7", failure)
+			lock(t, e, "stock:77").Unlock(t.Context())
+			_, err := e.Mutex("stock:7").TryLock(t.Context())
+			if !errors.Is(err, want.tryLock) || !strings.Contains(err.Error(), want.words) {
+				t.Errorf("TryLock: %v, want %v with %q", err, want.tryLock, want.words)
 			}
 			h := lock(t, e, "stock:7")
-			if got := e.Stats(); got.Attempts < 4 || got.Uncertain != 3 {
-				t.Errorf("%d attempts, %d uncertain; want over 3, and 3", got.Attempts, got.Uncertain)
-			}
-			h.Unlock(t.Context())
-		})
-	})
+			unlock(t, h)
+			wantKeys(t, s)
+		}))
+	}
+	t.Run("OOM and a lost answer are outlasted by Lock", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		for range 3 {
+			s.FailNext("stock:7", enginetest.OutOfMemory)
+			s.FailNext("stock:7", enginetest.LostAnswer)
+		}
+		h := lock(t, e, "stock:7")
+		if got := e.Stats(); got.Attempts < 4 || got.Uncertain != 3 {
+			t.Errorf("%d attempts, %d uncertain; want over 3, and 3", got.Attempts, got.Uncertain)
+		}
+		h.Unlock(t.Context())
+	}))
 	t.Run("NOPERM ends a Lock", func(t *testing.T) {
 		e, s := enginetest.New(t, engine.Options{})
 		s.FailNext("stock:7", enginetest.NoPermission)
-		if _, err := e.Mutex("stock:7").Lock(t.Context()); !errors.Is(err, engine.ErrRefused) {
-			t.Errorf("Lock: %v, want ErrRefused", err)
+		testkit.WantIs(t, "Lock", testkit.ResultOf(e.Mutex("stock:7").Lock(t.Context())), engine.ErrRefused)
+	})
+	t.Run("NOPERM fails this name alone, also among others", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		s.FailNext("stock:40", enginetest.NoPermission)
+		var tries []*futures.Future[*engine.Hold]
+		for i := range 64 { // most of them leave in one call
+			tries = append(tries, e.Mutex(fmt.Sprint("stock:", i)).TryLockAsync(t.Context()))
 		}
-	})
-	t.Run("NOPERM fails this name alone, also among others", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			s.FailNext("stock:40", enginetest.NoPermission)
-			var tries []*futures.Future[*engine.Hold]
-			for i := range 64 { // most of them leave in one call
-				tries = append(tries, e.Mutex(fmt.Sprint("stock:", i)).TryLockAsync(t.Context()))
+		for i, try := range tries {
+			if _, err := try.Wait(t.Context()); errors.Is(err, engine.ErrRefused) != (i == 40) {
+				t.Errorf("stock:%d: %v", i, err)
 			}
-			for i, try := range tries {
-				if _, err := try.Wait(t.Context()); errors.Is(err, engine.ErrRefused) != (i == 40) {
-					t.Errorf("stock:%d: %v", i, err)
-				}
-			}
-		})
-	})
+		}
+	}))
 	t.Run("a renewal and a release that fail are repeated", func(t *testing.T) {
 		for _, failure := range []enginetest.CallFailure{enginetest.NoPermission, enginetest.LostAnswer} {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,20 +81,13 @@ func TestServerFailNext(t *testing.T) {
 			})
 		}
 	})
-	t.Run("OOM lets renewals and releases pass, and waits for a lock", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			e, s := enginetest.New(t, engine.Options{})
-			h := lock(t, e, "stock:7")
-			s.FailNext("stock:7", enginetest.OutOfMemory)
-			time.Sleep(time.Minute)
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Errorf("Unlock: %v", err)
-			}
-			if _, err := e.Mutex("stock:7").TryLock(t.Context()); !errors.Is(err, engine.ErrRefused) {
-				t.Errorf("TryLock: %v, want ErrRefused", err)
-			}
-		})
-	})
+	t.Run("OOM lets renewals and releases pass, and waits for a lock", inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+		h := lock(t, e, "stock:7")
+		s.FailNext("stock:7", enginetest.OutOfMemory)
+		time.Sleep(time.Minute)
+		unlock(t, h)
+		testkit.WantIs(t, "TryLock", testkit.ResultOf(e.Mutex("stock:7").TryLock(t.Context())), engine.ErrRefused)
+	}))
 	t.Run("of no such kind panics", func(t *testing.T) {
 		_, s := enginetest.New(t, engine.Options{})
 		for method, fail := range map[string]func(){
@@ -196,28 +177,25 @@ func failRenewalAndUnlock(t *testing.T, lock func(context.Context, *engine.Engin
 // Every kind of lock outlasts a lost answer and a Redis that is out of memory.
 func TestFailuresOfEveryKind(t *testing.T) {
 	for what, locker := range kinds {
-		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e, s := enginetest.New(t, engine.Options{})
-				l := locker(e)
-				for _, failure := range []enginetest.CallFailure{enginetest.OutOfMemory, enginetest.LostAnswer} {
-					s.FailNext("stock:7", failure)
-					before := time.Now()
-					h, err := l.Lock(t.Context())
-					if err != nil {
-						t.Fatalf("%v: Lock: %v", failure, err)
-					}
-					if failure == enginetest.OutOfMemory && time.Since(before) == 0 { // it rests before it asks again
-						t.Errorf("%v: Lock was not refused", failure)
-					}
-					if failure == enginetest.LostAnswer && e.Stats().Uncertain != 1 {
-						t.Errorf("%v: %d answers were lost", failure, e.Stats().Uncertain)
-					}
-					if err := h.Unlock(t.Context()); err != nil {
-						t.Errorf("%v: Unlock: %v", failure, err)
-					}
+		t.Run(what, inBubble(func(t *testing.T, e *engine.Engine, s *enginetest.Server) {
+			l := locker(e)
+			for _, failure := range []enginetest.CallFailure{enginetest.OutOfMemory, enginetest.LostAnswer} {
+				s.FailNext("stock:7", failure)
+				before := time.Now()
+				h, err := l.Lock(t.Context())
+				if err != nil {
+					t.Fatalf("%v: Lock: %v", failure, err)
 				}
-			})
-		})
+				if failure == enginetest.OutOfMemory && time.Since(before) == 0 { // it rests before it asks again
+					t.Errorf("%v: Lock was not refused", failure)
+				}
+				if failure == enginetest.LostAnswer && e.Stats().Uncertain != 1 {
+					t.Errorf("%v: %d answers were lost", failure, e.Stats().Uncertain)
+				}
+				if err := h.Unlock(t.Context()); err != nil {
+					t.Errorf("%v: Unlock: %v", failure, err)
+				}
+			}
+		}))
 	}
 }

@@ -1,13 +1,12 @@
 package enginetest_test
 
 import (
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // Every kind of lock has scripts of its own: here it is seen that the double runs them.
@@ -21,48 +20,37 @@ func TestEveryKindWorks(t *testing.T) {
 		"Writer":      func(t *testing.T, e *engine.Engine) engine.Locker { return e.RWMutex("stock:7").Writer() },
 		"MultiLock": func(t *testing.T, e *engine.Engine) engine.Locker {
 			m, err := engine.Multi(e.Mutex("stock:7"), e.FencedMutex("stock:8"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			return m
 		},
 		"QuorumLock": func(t *testing.T, e *engine.Engine) engine.Locker {
 			second, _ := enginetest.New(t, engine.Options{})
 			third, down := enginetest.New(t, engine.Options{})
 			q, err := engine.Quorum("stock:7", e, second, third)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			down.SetDown(true) // two of three will do
 			return q
 		},
 	}
 	for what, locker := range kinds {
-		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e, _ := enginetest.New(t, engine.Options{})
-				l := locker(t, e)
-				h, err := l.Lock(t.Context())
-				if err != nil {
-					t.Fatalf("Lock: %v", err)
-				}
-				time.Sleep(5 * time.Minute)
-				if err := h.Err(); err != nil {
-					t.Errorf("Err after five minutes: %v", err)
-				}
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Errorf("Unlock: %v", err)
-				}
-				fixed, err := l.Lock(t.Context(), engine.WithLease(time.Minute))
-				if err != nil {
-					t.Fatalf("Lock with a fixed lease: %v", err)
-				}
-				time.Sleep(time.Minute)
-				if err := fixed.Err(); !errors.Is(err, engine.ErrLost) {
-					t.Errorf("Err after the lease: %v, want ErrLost", err)
-				}
-			})
-		})
+		t.Run(what, inBubble(func(t *testing.T, e *engine.Engine, _ *enginetest.Server) {
+			l := locker(t, e)
+			h, err := l.Lock(t.Context())
+			if err != nil {
+				t.Fatalf("Lock: %v", err)
+			}
+			time.Sleep(5 * time.Minute)
+			if err := h.Err(); err != nil {
+				t.Errorf("Err after five minutes: %v", err)
+			}
+			unlock(t, h)
+			fixed, err := l.Lock(t.Context(), engine.WithLease(time.Minute))
+			if err != nil {
+				t.Fatalf("Lock with a fixed lease: %v", err)
+			}
+			time.Sleep(time.Minute)
+			testkit.WantIs(t, "Err after the lease", fixed.Err(), engine.ErrLost)
+		}))
 	}
 	t.Run("Semaphore", func(t *testing.T) {
 		e, _ := enginetest.New(t, engine.Options{})
@@ -99,13 +87,7 @@ func TestEveryKindWorks(t *testing.T) {
 
 func TestServersAreToldApart(t *testing.T) {
 	e, s := enginetest.New(t, engine.Options{})
-	same, err := s.Open(t.Context(), engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer same.Close()
+	same := another(t, s, engine.Options{})
 	third, _ := enginetest.New(t, engine.Options{})
-	if _, err := engine.Quorum("stock:7", e, same, third); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("Quorum with two engines on one server: %v, want ErrInvalid", err)
-	}
+	testkit.WantIs(t, "Quorum with two engines on one server", testkit.ResultOf(engine.Quorum("stock:7", e, same, third)), engine.ErrInvalid)
 }

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,6 +40,30 @@ func Patiently(call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	return call(ctx)
+}
+
+// Must ends the test if a call that has to succeed has failed.
+func Must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// WantIs fails the test unless the error of a call is that one.
+func WantIs(tb testing.TB, call string, err, want error) {
+	tb.Helper()
+	if !errors.Is(err, want) {
+		tb.Errorf("%s: %v, want %v", call, err, want)
+	}
+}
+
+// MustWait waits for a future that has to succeed.
+func MustWait[T any](tb testing.TB, f *futures.Future[T]) T {
+	tb.Helper()
+	v, err := f.Wait(Soon(tb))
+	Must(tb, err)
+	return v
 }
 
 // MustLock takes a lock.
@@ -85,10 +110,8 @@ func LockMany(t *testing.T, e *engine.Engine, room string, n int) []*engine.Hold
 	}
 	holds := make([]*engine.Hold, n)
 	for i, f := range asked {
-		h, err := f.Wait(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		h, err := f.Wait(t.Context()) // MustWait makes a context each time, and would be counted in engine/scale
+		Must(t, err)
 		holds[i] = h
 	}
 	return holds
