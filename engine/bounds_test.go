@@ -68,6 +68,23 @@ func holdOf(h *engine.Hold, err error) (gift, error) {
 	return gift{h.Err, func() error { return h.Unlock(context.Background()) }}, nil
 }
 
+// held is the hold of a call that must succeed.
+func (w *world) held(h *engine.Hold, err error) *engine.Hold {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("a lock: %v", err)
+	}
+	return h
+}
+
+// set checks a call that must have set something.
+func (w *world) set(set bool, err error) {
+	w.Helper()
+	if !set || err != nil {
+		w.Fatal(set, err)
+	}
+}
+
 // answer waits for a future as who has all the time.
 func answer[T any](f *futures.Future[T]) (T, error) { return f.Wait(context.Background()) }
 
@@ -104,11 +121,7 @@ func (w *world) locked(of func(*engine.Engine) []*engine.Mutex) func() int {
 	return func() (n int) {
 		for _, e := range w.theirs {
 			for _, m := range of(e) {
-				s, err := m.Inspect(context.Background())
-				if err != nil {
-					w.Errorf("Inspect: %v", err)
-				}
-				n += s.Count
+				n += w.stateOf(m).Count
 			}
 		}
 		return n
@@ -126,11 +139,7 @@ func (w *world) locker(name string, whole int, ours engine.Locker, of func(*engi
 					if m.Kind() == engine.KindRead {
 						m = e.RWMutex(m.Name()).Writer()
 					}
-					h, err := m.Lock(context.Background())
-					if err != nil {
-						w.Fatalf("Lock by others: %v", err)
-					}
-					held = append(held, h)
+					held = append(held, w.held(m.Lock(context.Background())))
 				}
 			}
 			return func() {
@@ -152,10 +161,7 @@ func mutex(of func(*engine.Engine) *engine.Mutex) func(*world) *subject {
 		if k := of(w.ours[0]).Kind(); k != engine.KindRead && k != engine.KindWrite {
 			var theirs *engine.Hold // whose place is taken
 			s.calls["Mutex.Adopt"] = call{try: true, alone: func() {
-				var err error
-				if theirs, err = of(w.theirs[0]).Lock(context.Background()); err != nil {
-					w.Fatalf("Lock by others: %v", err)
-				}
+				theirs = w.held(of(w.theirs[0]).Lock(context.Background()))
 			}, make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
 				g, err := holdOf(of(w.ours[0]).Adopt(ctx, theirs.TenureID(), o...))
 				if err != nil { // it may still be there
@@ -193,9 +199,7 @@ var subjects = map[string]func(*world) *subject{
 	},
 	"permits": func(w *world) *subject {
 		ours, theirs := w.ours[0].PermitSemaphore("slots"), w.theirs[0].PermitSemaphore("slots")
-		if set, err := ours.TrySetPermits(context.Background(), 2); !set || err != nil {
-			w.Fatal(set, err)
-		}
+		w.set(ours.TrySetPermits(context.Background(), 2))
 		return &subject{
 			calls: map[string]call{
 				"PermitSemaphore.Acquire": {make: func(ctx context.Context, o ...engine.LockOption) (gift, error) {
@@ -212,18 +216,9 @@ var subjects = map[string]func(*world) *subject{
 				}},
 			},
 			whole: 2, words: "too few permits are free, the next lease ends in",
-			taken: func() int {
-				n, err := theirs.Acquired(context.Background())
-				if err != nil {
-					w.Errorf("Acquired: %v", err)
-				}
-				return int(n)
-			},
+			taken: func() int { return int(w.number(theirs.Acquired)) },
 			occupy: func() func() {
-				h, err := theirs.Acquire(context.Background(), 2)
-				if err != nil {
-					w.Fatalf("Acquire by others: %v", err)
-				}
+				h := w.held(theirs.Acquire(context.Background(), 2))
 				return func() { h.Unlock(context.Background()) }
 			},
 			keeps: func(string) bool { return true },
@@ -234,27 +229,16 @@ var subjects = map[string]func(*world) *subject{
 		return &subject{
 			calls: w.lockerCalls("Limit", of(w.ours[0])), whole: 2, keeps: func(string) bool { return true },
 			words: "too few permits are free, the next lease ends in",
-			taken: func() int {
-				n, err := w.theirs[0].PermitSemaphore("slots").Acquired(context.Background())
-				if err != nil {
-					w.Errorf("Acquired: %v", err)
-				}
-				return int(n)
-			},
+			taken: func() int { return int(w.number(w.theirs[0].PermitSemaphore("slots").Acquired)) },
 			occupy: func() func() {
-				h, err := of(w.theirs[0]).Lock(context.Background())
-				if err != nil {
-					w.Fatalf("Lock by others: %v", err)
-				}
+				h := w.held(of(w.theirs[0]).Lock(context.Background()))
 				return func() { h.Unlock(context.Background()) }
 			},
 		}
 	},
 	"semaphore": func(w *world) *subject {
 		ours, theirs := w.ours[0].Semaphore("slots"), w.theirs[0].Semaphore("slots")
-		if set, err := ours.TrySetPermits(context.Background(), 2); !set || err != nil {
-			w.Fatal(set, err)
-		}
+		w.set(ours.TrySetPermits(context.Background(), 2))
 		given := func(err error) (gift, error) {
 			return gift{func() error { return nil }, func() error { return ours.Release(context.Background(), 2) }}, err
 		}
@@ -275,13 +259,7 @@ var subjects = map[string]func(*world) *subject{
 				}},
 			},
 			whole: 2, words: "too few permits are free",
-			taken: func() int {
-				n, err := theirs.Available(context.Background())
-				if err != nil {
-					w.Errorf("Available: %v", err)
-				}
-				return 2 - int(n)
-			},
+			taken: func() int { return 2 - int(w.number(theirs.Available)) },
 			occupy: func() func() {
 				if err := theirs.Acquire(context.Background(), 2); err != nil {
 					w.Fatalf("Acquire by others: %v", err)
@@ -303,17 +281,9 @@ var subjects = map[string]func(*world) *subject{
 				}},
 			},
 			words: "it is not open",
-			taken: func() int {
-				n, err := theirs.Count(context.Background())
-				if err != nil {
-					w.Errorf("Count: %v", err)
-				}
-				return int(n)
-			},
+			taken: func() int { return int(w.number(theirs.Count)) },
 			occupy: func() func() {
-				if set, err := theirs.TrySetCount(context.Background(), 1); !set || err != nil {
-					w.Fatal(set, err)
-				}
+				w.set(theirs.TrySetCount(context.Background(), 1))
 				return func() { theirs.CountDown(context.Background()) }
 			},
 			keeps: func(string) bool { return false },
@@ -351,8 +321,19 @@ func (w *world) slowDown(d time.Duration) {
 	}
 }
 
-// bounds are the ways to bound a call. Each makes the call and judges the answer.
-var bounds = map[string]func(w *world, s *subject, c call){
+// bound is a way to bound a call. It makes the call and judges the answer.
+type bound func(w *world, s *subject, c call)
+
+// ofWaits is a bound for calls that wait alone.
+func ofWaits(b bound) bound {
+	return func(w *world, s *subject, c call) {
+		if !c.try {
+			b(w, s, c)
+		}
+	}
+}
+
+var bounds = map[string]bound{
 	"nothing": func(w *world, s *subject, c call) {
 		g, err := c.make(context.Background())
 		w.granted(s, g, err, func() {})
@@ -425,16 +406,10 @@ var bounds = map[string]func(w *world, s *subject, c call){
 		}
 		w.granted(s, g, err, func() {})
 	},
-	"a wait that is over first": func(w *world, s *subject, c call) {
-		if c.try {
-			return
-		}
+	"a wait that is over first": ofWaits(func(w *world, s *subject, c call) {
 		w.refused(s, c, context.Background(), engine.ErrWaitTimeout, time.Second, engine.WithWait(time.Second))
-	},
-	"a wait that is over first, while Redis is out of reach": func(w *world, s *subject, c call) {
-		if c.try {
-			return
-		}
+	}),
+	"a wait that is over first, while Redis is out of reach": ofWaits(func(w *world, s *subject, c call) {
 		w.setDown(true)
 		began := time.Now()
 		_, err := c.make(context.Background(), engine.WithWait(time.Second))
@@ -445,7 +420,7 @@ var bounds = map[string]func(w *world, s *subject, c call){
 		w.setDown(false)
 		time.Sleep(15 * time.Second) // sleeps: in a bubble: what was asked for goes back
 		w.free(s)
-	},
+	}),
 	"nothing, while Redis does not answer": func(w *world, s *subject, c call) {
 		if !c.try {
 			return
@@ -470,27 +445,18 @@ var bounds = map[string]func(w *world, s *subject, c call){
 		w.setDown(true)
 		w.outOfReach(s, c, 0)
 	},
-	"failing fast, when what others have goes out of reach": func(w *world, s *subject, c call) {
-		if c.try {
-			return
-		}
+	"failing fast, when what others have goes out of reach": ofWaits(func(w *world, s *subject, c call) {
 		vacate := s.occupy()
 		time.AfterFunc(time.Second, func() { w.setDown(true) })
 		time.AfterFunc(10*time.Second, func() { w.setDown(false); vacate() }) // less than a lease: a call that waits on would be granted
 		w.outOfReach(s, c, time.Second)
-	},
-	"failing fast, when the answer is lost": func(w *world, s *subject, c call) {
-		if c.try {
-			return
-		}
+	}),
+	"failing fast, when the answer is lost": ofWaits(func(w *world, s *subject, c call) {
 		w.slowDown(slow)
 		time.AfterFunc(slow/2, func() { w.setDown(true) })
 		w.outOfReach(s, c, slow/2)
-	},
-	"a queue of one": func(w *world, s *subject, c call) {
-		if c.try {
-			return
-		}
+	}),
+	"a queue of one": ofWaits(func(w *world, s *subject, c call) {
 		vacate := s.occupy()
 		ctx, cancel := context.WithCancel(context.Background())
 		waiting, first := make(chan struct{}), make(chan error)
@@ -512,7 +478,7 @@ var bounds = map[string]func(w *world, s *subject, c call){
 		}
 		vacate()
 		w.free(s)
-	},
+	}),
 }
 
 // setDown makes the server unreachable, of several all but the first, or reachable again.
@@ -650,9 +616,7 @@ func newWorld(t *testing.T, servers int) *world {
 	for range servers {
 		e, s := virtual.New(t, engine.Options{})
 		other, err := s.Open(t.Context(), engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		t.Cleanup(func() { other.Close() })
 		w.servers, w.ours, w.theirs = append(w.servers, s), append(w.ours, e), append(w.theirs, other)
 	}
@@ -739,13 +703,8 @@ var changes = map[string]func(w *world) (do func(context.Context) error, done fu
 	},
 	"PermitSemaphore.Release": func(w *world) (func(context.Context) error, func() bool) {
 		s := w.ours[0].PermitSemaphore("slots")
-		if set, err := s.TrySetPermits(context.Background(), 1); !set || err != nil {
-			w.Fatal(set, err)
-		}
-		h, err := w.theirs[0].PermitSemaphore("slots").Acquire(context.Background(), 1)
-		if err != nil {
-			w.Fatal(err)
-		}
+		w.set(s.TrySetPermits(context.Background(), 1))
+		h := w.held(w.theirs[0].PermitSemaphore("slots").Acquire(context.Background(), 1))
 		return func(ctx context.Context) error { return s.Release(ctx, h.PermitIDs()...) }, func() bool { return w.number(s.Available) == 1 }
 	},
 	"CountDownLatch.CountDown": func(w *world) (func(context.Context) error, func() bool) {
@@ -764,7 +723,7 @@ var questions = map[string]func(w *world) func(context.Context) error{
 		return func(ctx context.Context) error { _, err := m.ForceUnlockOwners(ctx, owner); return err }
 	},
 	"Engine.Holder": func(w *world) func(context.Context) error {
-		return func(ctx context.Context) error { _, err := w.ours[0].Holder(ctx, w.ours[0].ID()); return err }
+		return toldOf(w.ours[0].Holder, w.ours[0].ID())
 	},
 	"Open": func(w *world) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -778,10 +737,7 @@ var questions = map[string]func(w *world) func(context.Context) error{
 	"CountDownLatch.Count":  func(w *world) func(context.Context) error { return told(w.latch().Count) },
 	"CountDownLatch.Delete": func(w *world) func(context.Context) error { return told(w.latch().Delete) },
 	"CountDownLatch.TrySetCount": func(w *world) func(context.Context) error {
-		return func(ctx context.Context) error {
-			_, err := w.ours[0].CountDownLatch("start").TrySetCount(ctx, 1)
-			return err
-		}
+		return toldOf(w.ours[0].CountDownLatch("start").TrySetCount, 1)
 	},
 	"Semaphore.Available": func(w *world) func(context.Context) error { return told(w.ours[0].Semaphore("slots").Available) },
 	"Semaphore.Drain":     func(w *world) func(context.Context) error { return told(w.ours[0].Semaphore("slots").Drain) },
@@ -789,10 +745,7 @@ var questions = map[string]func(w *world) func(context.Context) error{
 		return func(ctx context.Context) error { return w.ours[0].Semaphore("slots").AddPermits(ctx, 1) }
 	},
 	"Semaphore.TrySetPermits": func(w *world) func(context.Context) error {
-		return func(ctx context.Context) error {
-			_, err := w.ours[0].Semaphore("slots").TrySetPermits(ctx, 1)
-			return err
-		}
+		return toldOf(w.ours[0].Semaphore("slots").TrySetPermits, 1)
 	},
 	"Semaphore.TrySetPermitsFor": func(w *world) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -811,10 +764,7 @@ var questions = map[string]func(w *world) func(context.Context) error{
 		return func(ctx context.Context) error { return w.ours[0].PermitSemaphore("slots").AddPermits(ctx, 1) }
 	},
 	"PermitSemaphore.TrySetPermits": func(w *world) func(context.Context) error {
-		return func(ctx context.Context) error {
-			_, err := w.ours[0].PermitSemaphore("slots").TrySetPermits(ctx, 1)
-			return err
-		}
+		return toldOf(w.ours[0].PermitSemaphore("slots").TrySetPermits, 1)
 	},
 }
 
@@ -828,6 +778,10 @@ func told[T any](ask func(context.Context) (T, error)) func(context.Context) err
 	return func(ctx context.Context) error { _, err := ask(ctx); return err }
 }
 
+func toldOf[A, T any](ask func(context.Context, A) (T, error), of A) func(context.Context) error {
+	return told(func(ctx context.Context) (T, error) { return ask(ctx, of) })
+}
+
 func (w *world) number(ask func(context.Context) (int64, error)) int64 {
 	n, err := ask(context.Background())
 	if err != nil {
@@ -837,11 +791,7 @@ func (w *world) number(ask func(context.Context) (int64, error)) int64 {
 }
 
 func (w *world) lock(opts ...engine.LockOption) *engine.Hold {
-	h, err := w.ours[0].Mutex("stock:7").Lock(context.Background(), opts...)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return h
+	return w.held(w.ours[0].Mutex("stock:7").Lock(context.Background(), opts...))
 }
 
 func (w *world) lockedBy() *engine.Mutex {
@@ -849,8 +799,10 @@ func (w *world) lockedBy() *engine.Mutex {
 	return w.ours[0].Mutex("stock:7")
 }
 
-func (w *world) state() engine.State {
-	s, err := w.theirs[0].Mutex("stock:7").Inspect(context.Background())
+func (w *world) state() engine.State { return w.stateOf(w.theirs[0].Mutex("stock:7")) }
+
+func (w *world) stateOf(m *engine.Mutex) engine.State {
+	s, err := m.Inspect(context.Background())
 	if err != nil {
 		w.Errorf("Inspect: %v", err)
 	}
@@ -859,9 +811,7 @@ func (w *world) state() engine.State {
 
 func (w *world) latch() *engine.CountDownLatch {
 	l := w.ours[0].CountDownLatch("start")
-	if set, err := l.TrySetCount(context.Background(), 1); !set || err != nil {
-		w.Fatal(set, err)
-	}
+	w.set(l.TrySetCount(context.Background(), 1))
 	return l
 }
 
@@ -950,32 +900,23 @@ func TestEveryOtherCallUnderEveryBound(t *testing.T) {
 
 // A call that is not in the tables above has no row: what takes a context is to say what becomes of it.
 func TestEveryCallThatTakesAContextHasARow(t *testing.T) {
-	rows := map[string]bool{}
+	rows := slices.Concat(slices.Collect(maps.Keys(changes)), slices.Collect(maps.Keys(questions)), waitsForNothing)
 	for kind := range subjects {
 		synctest.Test(t, func(t *testing.T) {
 			_, s := newSubject(t, kind)
-			for name := range s.calls {
-				rows[name] = true
-			}
+			rows = slices.AppendSeq(rows, maps.Keys(s.calls))
 		})
 	}
-	for name := range changes {
-		rows[name] = true
-	}
-	for name := range questions {
-		rows[name] = true
-	}
-	for _, name := range waitsForNothing {
-		rows[name] = true
-	}
-	for _, name := range takingContexts(t, ".") {
-		if !rows[name] {
+	names := takingContexts(t, ".")
+	for _, name := range names {
+		if !slices.Contains(rows, name) {
 			t.Errorf("%s takes a context and has no row", name)
 		}
-		delete(rows, name)
 	}
-	for name := range rows {
-		t.Errorf("%s has a row and takes no context", name)
+	for _, name := range rows {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s has a row and takes no context", name)
+		}
 	}
 }
 
@@ -1014,17 +955,13 @@ func takingContexts(t *testing.T, dir string) (names []string) {
 
 func parse(t *testing.T, dir string) (parsed []*ast.File) {
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, file := range files {
 		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(gotoken.NewFileSet(), dir+"/"+file.Name(), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		parsed = append(parsed, f)
 	}
 	return parsed

@@ -31,9 +31,7 @@ func (o *ownContext) AfterFunc(func()) (stop func() bool) {
 func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 	e, _ := enginetest.New(t, engine.Options{})
 	held, err := e.Mutex("stock:7").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	ctx := &ownContext{Context: context.Background(), done: make(chan struct{}), free: make(chan struct{})}
 	free := sync.OnceFunc(func() { close(ctx.free) })
 	defer free()
@@ -49,9 +47,7 @@ func TestAUsersContextRunsNeitherUnderAMutexNorOnTheLoop(t *testing.T) {
 	defer cancel()
 	for range 3 { // the loop goes on while its stop blocks
 		h, err := e.Mutex("stock:9").Lock(within)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		h.UnlockAsync()
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/engine/enginetest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestContractGroupsOfErrors(t *testing.T) {
@@ -128,13 +129,9 @@ func TestContractOwnersAreDistinct(t *testing.T) {
 
 func TestContractStatsInJSON(t *testing.T) {
 	text, err := json.Marshal(engine.Stats{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(text, &fields))
 	for _, name := range []string{"up", "held", "waiting", "granted", "lost", "refused", "uncertain", "overflowed", "oldest_hold", "waits", "batches"} {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("no %q in %v", name, slices.Sorted(maps.Keys(fields)))

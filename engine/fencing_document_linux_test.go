@@ -38,22 +38,16 @@ func startPostgres(t *testing.T) *postgres {
 	}
 	initdb, server := programs("initdb"), programs("postgres")
 	dir, err := os.MkdirTemp("", "pg") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	as := &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		nobody, err := user.Lookup("nobody")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		uid, _ := strconv.Atoi(nobody.Uid)
 		gid, _ := strconv.Atoi(nobody.Gid)
 		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Chown(dir, uid, gid))
 	}
 	data := filepath.Join(dir, "data")
 	create := exec.Command(initdb, "-D", data, "-U", "tester", "-A", "trust", "--no-sync", "--locale=C")
@@ -64,15 +58,11 @@ func startPostgres(t *testing.T) *postgres {
 	run := exec.Command(server, "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off")
 	run.Dir, run.SysProcAttr = dir, as
 	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer log.Close()
 	run.Stderr = log
 	process, err := child.Start(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		run.Process.Signal(syscall.SIGQUIT)
 		<-process.Done()
@@ -110,13 +100,9 @@ func (p *postgres) begin(t *testing.T, sql string) *session {
 	s := &session{Cmd: p.command("-A", "-t", "-q")}
 	s.Stdout, s.Stderr = &s.out, &s.out
 	in, err := s.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	s.in = in
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, s.Start())
 	fmt.Fprintln(s.in, sql)
 	return s
 }

@@ -98,7 +98,7 @@ func TestLimit(t *testing.T) {
 		b.unlock(other)
 		b.wantPermits(b.PermitSemaphore("pool"), 2, 0)
 	}))
-	t.Run("refuses what is wrong before anything is taken", spec(engine.Options{}, func(b *bubble) {
+	t.Run("refuses what is wrong before anything is taken", specClean(engine.Options{}, func(b *bubble) {
 		wrong := map[string]engine.Locker{
 			"0": b.Limit("pool", 0), "-1": b.Limit("pool", -1), "no name": b.Limit("", 1),
 			"0 of 1": b.Limit("pool", 1).Of(0), "2 of 1": b.Limit("pool", 1).Of(2), "1001 of more": b.Limit("pool", 5000).Of(1001),
@@ -118,7 +118,6 @@ func TestLimit(t *testing.T) {
 		b.wantIs("Multi of two numbers of one name", err, engine.ErrInvalid)
 		_, err = b.Limit("pool", 1).TryLock(b.Context(), engine.WithOwner(engine.NewOwner()))
 		b.wantIs("TryLock with an Owner", err, engine.ErrInvalid)
-		b.wantKeys()
 	}))
 }
 

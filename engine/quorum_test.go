@@ -273,9 +273,7 @@ func TestQuorumRefusesBadEngines(t *testing.T) {
 		}
 	}
 	q, err := engine.Quorum("stock:7", a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if _, err := q.Lock(context.Background(), engine.WithOwner(engine.NewOwner())); !errors.Is(err, engine.ErrInvalid) {
 		t.Errorf("Lock with an Owner: %v, want ErrInvalid", err)
 	}

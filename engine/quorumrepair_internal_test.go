@@ -33,17 +33,34 @@ func mustLock(t *testing.T, l Locker, opts ...LockOption) *Hold {
 	return h
 }
 
+// openQuorum makes a QuorumLock of three engines.
+func openQuorum(t *testing.T) (*QuorumLock, []*Engine) {
+	t.Helper()
+	engines := openEach(t, 3)
+	q, err := Quorum("stock:7", engines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q, engines
+}
+
+// wholeOf is a hold of these parts, of which one may be missing.
+func wholeOf(t *testing.T, q *QuorumLock, parts []*Hold) *Hold {
+	t.Helper()
+	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // A hold that has fallen below its majority is not saved by a part that comes then, even if nobody has noticed the loss yet: for
 // a moment another owner could have had the lock.
 //
 // invariant: quorum-counts-living-parts
 func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	t.Parallel()
-	engines := openEach(t, 3)
-	q, err := Quorum("stock:7", engines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, engines := openQuorum(t)
 	blocker := mustLock(t, engines[0].Mutex("another"))
 	stuck, release := make(chan struct{}), make(chan struct{})
 	blocker.onEnd(func(error) { close(stuck); <-release })
@@ -51,10 +68,7 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 	parts := []*Hold{nil, mustLock(t, engines[1].Mutex(q.name)), nil}
 	late := mustLock(t, engines[2].Mutex(q.name))
 	parts[0] = mustLock(t, engines[0].Mutex(q.name), WithLease(2*time.Second))
-	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := wholeOf(t, q, parts)
 
 	// The loop of the first engine is kept from noticing that its part is over, from long before.
 	blocker.e.dispatcher.Force(blocker.name, gate.MutexKind, blocker.TenureID(), blocker.core.Tenure, nil)
@@ -77,16 +91,9 @@ func TestAQuorumThatWasLostIsNotRegained(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 	t.Parallel()
-	engines := openEach(t, 3)
-	q, err := Quorum("stock:7", engines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, engines := openQuorum(t)
 	parts := []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}
-	h, err := q.whole(parts, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := wholeOf(t, q, parts)
 	late := mustLock(t, engines[2].Mutex(q.name))
 	if given := h.composite().close(); len(given) != 2 {
 		t.Errorf("%d parts to be given back, want 2", len(given))
@@ -102,15 +109,8 @@ func TestAQuorumTakesNoPartWhileItsPartsAreGivenBack(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestAPartThatEndsAsItJoinsIsMissing(t *testing.T) {
 	t.Parallel()
-	engines := openEach(t, 3)
-	q, err := Quorum("stock:7", engines...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := q.whole([]*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil}, &repairs{of: &q.several, servers: make([]missing, 3)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, engines := openQuorum(t)
+	h := wholeOf(t, q, []*Hold{mustLock(t, engines[0].Mutex(q.name)), mustLock(t, engines[1].Mutex(q.name)), nil})
 	late := mustLock(t, engines[2].Mutex(q.name))
 	if err := late.Unlock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -145,11 +145,7 @@ func TestAQuorumThatWasRefusedTakesNothing(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestAWholeQuorumHasNoTimer(t *testing.T) {
 	t.Parallel()
-	engines := openEach(t, 3)
-	q, err := Quorum("stock:7", engines...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := openQuorum(t)
 	h := mustLock(t, q)
 	redistest.Await(t, "all servers to have answered", func() bool { held, all := h.Parts(); return held == all })
 	c := h.composite()

@@ -26,9 +26,7 @@ func vetProgram(t *testing.T, document, beginning string) {
 		t.Fatalf("%s has no program", document)
 	}
 	path := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(path, []byte(blocks[i]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(blocks[i]), 0o600))
 	if said, err := exec.Command("go", "vet", path).CombinedOutput(); err != nil {
 		t.Errorf("go vet: %v\n%s", err, said)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestNothingThatIsPrintedShowsASecret(t *testing.T) {
@@ -27,14 +28,10 @@ func TestNothingThatIsPrintedShowsASecret(t *testing.T) {
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return redis.Dial() },
 	}}
 	e, err := engine.Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { e.Close() })
 	h, err := e.Mutex("stock:7").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, v := range []any{
 		opts, &opts, e, e.Mutex("stock:7"), e.RWMutex("stock:7"), e.Semaphore("stock:7"), e.PermitSemaphore("stock:7"), e.CountDownLatch("stock:7"), h, []any{opts, e, h},
 		map[string]any{"opts": opts, "engine": e, "hold": h}, struct{ engine.Options }{opts},

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSpecAll(t *testing.T) {
-	t.Run("takes many names in few batches", spec(engine.Options{}, func(b *bubble) {
+	t.Run("takes many names in few batches", specClean(engine.Options{}, func(b *bubble) {
 		names := make([]string, 500)
 		for i := range names {
 			names[i] = fmt.Sprint("account:", i)
@@ -30,7 +30,6 @@ func TestSpecAll(t *testing.T) {
 		_, err = b.another(engine.Options{}).Mutex("account:499").TryLock(b.Context())
 		b.wantIs("TryLock of one", err, engine.ErrHeld)
 		b.unlock(h)
-		b.wantKeys()
 	}))
 	t.Run("refuses what Multi refuses", spec(engine.Options{}, func(b *bubble) {
 		for _, names := range [][]string{{}, {"a", "b", "a"}, {"a", ""}} {

@@ -47,7 +47,7 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		b.goDown()
 		took(b, "Unlock", time.Until(h.Deadline()), func() error { return h.Unlock(b.Context()) }, engine.ErrUncertain)
 	}))
-	t.Run("the engine goes on releasing", spec(engine.Options{}, func(b *bubble) {
+	t.Run("the engine goes on releasing", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.goDown()
 		b.wantIs("Unlock", h.Unlock(b.Context()), engine.ErrUncertain)
@@ -55,9 +55,8 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		b.wantKeys("stock:7")
 		b.redis.SetDown(false)
 		time.Sleep(2 * time.Second)
-		b.wantKeys()
 	}))
-	t.Run("what Redis refuses meanwhile is told as refused", spec(engine.Options{}, func(b *bubble) {
+	t.Run("what Redis refuses meanwhile is told as refused", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.redis.Refuse("READONLY You can't write against a read only replica.", 0)
 		var err error
@@ -65,7 +64,6 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		testkit.Mentions(b, err, "READONLY")
 		b.redis.Refuse("", 0)
 		time.Sleep(time.Minute)
-		b.wantKeys()
 	}))
 	t.Run("UnlockAsync waits for the answer", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
@@ -80,7 +78,7 @@ func TestSpecAnswerTimeout(t *testing.T) {
 		b.wantIs("UnlockAsync without an answer", err, engine.ErrUncertain)
 		testkit.Mentions(b, err, "unlock", "stock:7")
 	}))
-	t.Run("calls that were given up are not mixed up with later ones", spec(engine.Options{}, func(b *bubble) {
+	t.Run("calls that were given up are not mixed up with later ones", specClean(engine.Options{}, func(b *bubble) {
 		for i := range 20 {
 			h := b.lock(b.Mutex("stock:7"))
 			b.goDown()
@@ -94,6 +92,5 @@ func TestSpecAnswerTimeout(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}
-		b.wantKeys()
 	}))
 }

@@ -188,8 +188,6 @@ func (b *bubble) wantNoOverflow(others ...*engine.Engine) {
 
 func must[T any](t *testing.T, v T, err error) T {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return v
 }

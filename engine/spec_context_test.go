@@ -116,12 +116,11 @@ func TestSpecHoldEnd(t *testing.T) {
 		b.wantHeld(next)
 		b.wantKeys("stock:7")
 	}))
-	t.Run("Unlock is sent also when its context has ended", spec(engine.Options{}, func(b *bubble) {
+	t.Run("Unlock is sent also when its context has ended", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		ctx, cancel := context.WithCancel(b.Context())
 		cancel()
 		h.Unlock(ctx)
-		b.wantKeys()
 	}))
 	t.Run("Unlock waits for its answer under the hold's own context, too", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	gotoken "go/token"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -165,16 +162,8 @@ func TestSpecForgotten(t *testing.T) {
 // An exported method of Hold works on the Hold that the engine knows: it begins with inner, or calls other exported methods alone.
 func TestEveryMethodOfHoldFindsTheInnerOne(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	methods := 0
-	for _, name := range files {
-		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range parse(t, ".") {
 		for _, decl := range file.Decls {
 			f, is := decl.(*ast.FuncDecl)
 			if !is || f.Recv == nil || !f.Name.IsExported() {
@@ -195,7 +184,7 @@ func TestEveryMethodOfHoldFindsTheInnerOne(t *testing.T) {
 				return true
 			})
 			if !finds && own > 0 {
-				t.Errorf("%s: Hold.%s does not begin with h = h.inner()", name, f.Name.Name)
+				t.Errorf("Hold.%s does not begin with h = h.inner()", f.Name.Name)
 			}
 		}
 	}

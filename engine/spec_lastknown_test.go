@@ -46,16 +46,12 @@ func TestAWaitThatEndsInTheMomentOfItsGrantLeavesNothing(t *testing.T) {
 	t.Parallel()
 	e, redis := enginetest.New(t, engine.Options{})
 	other, err := redis.Open(t.Context(), engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer other.Close()
 	granted, ended := 0, 0
 	for i := range 100 {
 		theirs, err := other.Mutex("stock:7").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		answer := make(chan error, 1)
 		go func() {

@@ -65,14 +65,13 @@ func TestSpecLoss(t *testing.T) {
 		b.unlock(theirs)
 		waiter.granted()
 	}))
-	t.Run("ForceUnlock ends a hold of this engine before the key is freed", spec(engine.Options{}, func(b *bubble) {
+	t.Run("ForceUnlock ends a hold of this engine before the key is freed", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		freed, err := b.Mutex("stock:7").ForceUnlock(b.Context())
 		if !freed || err != nil {
 			b.Errorf("ForceUnlock = %t, %v", freed, err)
 		}
 		b.wantEnded(h, engine.ErrLost)
-		b.wantKeys()
 	}))
 	t.Run("ForceUnlock frees the lock of another process, and wakes who waits", spec(engine.Options{}, func(b *bubble) {
 		other := b.another(engine.Options{})
@@ -94,9 +93,7 @@ func TestSpecLoss(t *testing.T) {
 		other := b.another(engine.Options{}).RWMutex("stock:7")
 		first, m := b.lock(other.Writer()), b.RWMutex("stock:7")
 		seen, err := m.Writer().Inspect(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(b, err)
 		b.unlock(first)
 		readers := []*engine.Hold{b.lock(other.Reader()), b.lock(m.Reader())}
 		for _, l := range []*engine.Mutex{m.Writer(), m.Reader()} {
@@ -135,7 +132,7 @@ func TestSpecDown(t *testing.T) {
 		b.wantEnded(h, engine.ErrLost)
 		b.wantIs("cause", causeOf(ctx), engine.ErrLost)
 	}))
-	t.Run("a hold survives a break that is shorter than its lease", spec(engine.Options{}, func(b *bubble) {
+	t.Run("a hold survives a break that is shorter than its lease", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		for range 20 {
 			b.goDown()
@@ -145,16 +142,14 @@ func TestSpecDown(t *testing.T) {
 			b.wantHeld(h)
 		}
 		b.unlock(h)
-		b.wantKeys()
 	}))
-	t.Run("a hold lost in a break is not revived after it", spec(engine.Options{}, func(b *bubble) {
+	t.Run("a hold lost in a break is not revived after it", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.goDown()
 		sleepUntil(h.Deadline())
 		b.redis.SetDown(false) // while the key is still there
 		time.Sleep(time.Minute)
 		b.wantEnded(h, engine.ErrLost)
-		b.wantKeys()
 	}))
 	t.Run("Lock waits, and succeeds after recovery", spec(engine.Options{}, func(b *bubble) {
 		b.goDown()
@@ -211,7 +206,7 @@ func TestSpecDown(t *testing.T) {
 		}
 		b.wantHeld(h)
 	}))
-	t.Run("Lock ends with its context", spec(engine.Options{}, func(b *bubble) {
+	t.Run("Lock ends with its context", specClean(engine.Options{}, func(b *bubble) {
 		b.goDown()
 		ctx, cancel := context.WithTimeout(b.Context(), 3*time.Second)
 		defer cancel()
@@ -223,7 +218,6 @@ func TestSpecDown(t *testing.T) {
 		}
 		b.redis.SetDown(false)
 		time.Sleep(time.Minute)
-		b.wantKeys()
 	}))
 	t.Run("Unlock does not block past Deadline", spec(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
@@ -236,7 +230,7 @@ func TestSpecDown(t *testing.T) {
 		}
 		b.wantEnded(h, engine.ErrUnlocked)
 	}))
-	t.Run("Unlock waits no longer than its context, and the release is sent all the same", spec(engine.Options{}, func(b *bubble) {
+	t.Run("Unlock waits no longer than its context, and the release is sent all the same", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.goDown()
 		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
@@ -245,16 +239,14 @@ func TestSpecDown(t *testing.T) {
 		b.wantKeys("stock:7")
 		b.redis.SetDown(false)
 		time.Sleep(time.Second)
-		b.wantKeys()
 	}))
-	t.Run("Unlock succeeds when Redis comes back in time", spec(engine.Options{}, func(b *bubble) {
+	t.Run("Unlock succeeds when Redis comes back in time", specClean(engine.Options{}, func(b *bubble) {
 		h := b.lock(b.Mutex("stock:7"))
 		b.goDown()
 		unlocked := h.UnlockAsync()
 		time.Sleep(10 * time.Second)
 		b.redis.SetDown(false)
 		b.wantNil("Unlock", testkit.ResultOf(unlocked.Wait(b.Context())))
-		b.wantKeys()
 	}))
 	t.Run("leaves no key that nobody holds", spec(engine.Options{}, func(b *bubble) {
 		for range 50 {

@@ -37,6 +37,14 @@ func specQuorum(opts engine.Options, test func(q *majority)) func(*testing.T) {
 	})
 }
 
+// specQuorumClean is specQuorum for a test that leaves no key on any server.
+func specQuorumClean(opts engine.Options, test func(q *majority)) func(*testing.T) {
+	return specQuorum(opts, func(q *majority) {
+		test(q)
+		q.wantFree()
+	})
+}
+
 // slow makes the way to a server so long, and back.
 func (m *majority) slow(i int, d time.Duration) { m.servers[i].SetLatency(d) }
 
@@ -107,7 +115,7 @@ func TestSpecQuorumHasTheServersThatAnswerLate(t *testing.T) {
 			return q.lock.TryLockAsync(ctx).Wait(ctx)
 		},
 	} {
-		t.Run(what, specQuorum(engine.Options{}, func(q *majority) {
+		t.Run(what, specQuorumClean(engine.Options{}, func(q *majority) {
 			q.slow(2, 50*time.Millisecond)
 			ctx, cancel := context.WithCancel(q.Context())
 			h, err := take(q, ctx)
@@ -120,7 +128,6 @@ func TestSpecQuorumHasTheServersThatAnswerLate(t *testing.T) {
 			q.slow(2, 0)
 			q.wantOn(h, 0, 1, 2)
 			q.unlock(h)
-			q.wantFree()
 		}))
 	}
 }
@@ -302,15 +309,14 @@ func TestSpecQuorumGivesBackWhatComesTooLate(t *testing.T) {
 		},
 	}
 	for what, end := range ends {
-		t.Run(what+", of the first question", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+		t.Run(what+", of the first question", specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 			q.slow(2, time.Second)
 			h := q.take()
 			end(q, h)
 			time.Sleep(20 * time.Second) // connections are slow, too, and the lease is longer
 			q.slow(2, 0)
-			q.wantFree()
 		}))
-		t.Run(what+", of a repair", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+		t.Run(what+", of a repair", specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 			vacate := q.occupied(2)
 			h := q.take()
 			vacate()
@@ -319,7 +325,6 @@ func TestSpecQuorumGivesBackWhatComesTooLate(t *testing.T) {
 			end(q, h)
 			time.Sleep(20 * time.Second) // connections are slow, too, and the lease is longer
 			q.slow(2, 0)
-			q.wantFree()
 		}))
 	}
 }
@@ -346,7 +351,7 @@ func TestSpecQuorumFollowsPartsThatCameLate(t *testing.T) {
 		},
 	} {
 		for _, order := range [][]int{{0, 2}, {2, 0}, {2, 1}} {
-			t.Run(fmt.Sprint(what, order), specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+			t.Run(fmt.Sprint(what, order), specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 				h := late(q)
 				q.wantOn(h, 0, 1, 2)
 				q.servers[order[0]].Lose("stock:7")
@@ -358,7 +363,6 @@ func TestSpecQuorumFollowsPartsThatCameLate(t *testing.T) {
 				}
 				q.wantEnded(h, engine.ErrLost)
 				time.Sleep(time.Minute)
-				q.wantFree()
 			}))
 		}
 	}
@@ -382,7 +386,7 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		q.wantHeld(h)
 		q.unlock(h)
 	}))
-	t.Run("where another owner was", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("where another owner was", specQuorumClean(engine.Options{}, func(q *majority) {
 		vacate := q.occupied(1)
 		h := q.take()
 		before := q.engines[1].Stats().Attempts
@@ -395,9 +399,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		q.wantOn(h, 0, 1, 2)
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("with the note of the call", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("with the note of the call", specQuorumClean(engine.Options{}, func(q *majority) {
 		q.servers[2].SetDown(true)
 		h, err := q.lock.Lock(q.Context(), engine.WithNote("report"))
 		q.wantNil("Lock", err)
@@ -406,9 +409,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		q.wantOn(h, 0, 1, 2)
 		q.wantNote(q.engines[2].Mutex("stock:7"), "report")
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("where a server has forgotten its part, once all others were asked to renew theirs", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("where a server has forgotten its part, once all others were asked to renew theirs", specQuorumClean(engine.Options{}, func(q *majority) {
 		h := q.take()
 		time.Sleep(4 * time.Second)
 		for _, i := range []int{2, 0, 1} { // at any time no more than one
@@ -417,9 +419,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 			q.wantOn(h, 0, 1, 2)
 		}
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("but not a majority that has forgotten its parts at once, however far apart that is found", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("but not a majority that has forgotten its parts at once, however far apart that is found", specQuorumClean(engine.Options{}, func(q *majority) {
 		h := q.take()
 		q.servers[2].Lose("stock:7") // so that its next part is renewed at another time than the others'
 		time.Sleep(24 * time.Second)
@@ -428,9 +429,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		q.servers[2].Lose("stock:7")
 		time.Sleep(11 * time.Second)
 		q.wantEnded(h, engine.ErrLost)
-		q.wantFree()
 	}))
-	t.Run("where a link was down for longer than the lease", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("where a link was down for longer than the lease", specQuorumClean(engine.Options{}, func(q *majority) {
 		h := q.take()
 		q.servers[2].SetDown(true)
 		time.Sleep(2 * time.Minute)
@@ -439,9 +439,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		q.wantOn(h, 0, 1, 2)
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("and lasts while its servers take turns to fail", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("and lasts while its servers take turns to fail", specQuorumClean(engine.Options{}, func(q *majority) {
 		h := q.take()
 		for n := range 15 {
 			s := q.servers[n%3]
@@ -456,9 +455,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 			q.Errorf("its parts are %q, want three", ids)
 		}
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("once in the time between two renewals, however often a part is deleted", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+	t.Run("once in the time between two renewals, however often a part is deleted", specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 		h := q.take()
 		before := q.engines[2].Stats().Attempts
 		for range int(manyLeases / time.Second) {
@@ -470,9 +468,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		}
 		q.wantHeld(h)
 		q.unlock(h)
-		q.wantFree()
 	}))
-	t.Run("but not past a force on all servers", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+	t.Run("but not past a force on all servers", specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 		h := q.take()
 		time.Sleep(14 * time.Second) // after a renewal, and long before the next
 		for _, s := range q.servers {
@@ -485,9 +482,8 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		}
 		q.wantEnded(h, engine.ErrLost)
 		time.Sleep(time.Minute)
-		q.wantFree()
 	}))
-	t.Run("and asks nobody without its majority", specQuorum(engine.Options{WatchLoss: true}, func(q *majority) {
+	t.Run("and asks nobody without its majority", specQuorumClean(engine.Options{WatchLoss: true}, func(q *majority) {
 		vacate := q.occupied(2)
 		h := q.take()
 		time.Sleep(5 * time.Second)
@@ -497,7 +493,6 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 		vacate()
 		vacateAnother()
 		time.Sleep(time.Minute)
-		q.wantFree()
 	}))
 	t.Run("as long as no engine is closed", specQuorum(engine.Options{}, func(q *majority) {
 		h := q.take()
@@ -515,7 +510,7 @@ func TestSpecQuorumRepairsItself(t *testing.T) {
 // invariant: quorum-counts-living-parts
 func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 	t.Parallel()
-	t.Run("MaxHold counts from the grant", specQuorum(engine.Options{MaxHold: 2 * time.Minute}, func(q *majority) {
+	t.Run("MaxHold counts from the grant", specQuorumClean(engine.Options{MaxHold: 2 * time.Minute}, func(q *majority) {
 		h := q.take()
 		began := time.Now()
 		for i, s := range q.servers {
@@ -529,9 +524,8 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 		sleepUntil(began.Add(2*time.Minute + time.Millisecond))
 		q.wantEnded(h, engine.ErrMaxHold)
 		time.Sleep(time.Minute)
-		q.wantFree()
 	}))
-	t.Run("no part outlives a fixed lease", specQuorum(engine.Options{}, func(q *majority) {
+	t.Run("no part outlives a fixed lease", specQuorumClean(engine.Options{}, func(q *majority) {
 		vacate := q.occupied(2)
 		h := q.take(engine.WithLease(time.Minute))
 		end := time.Now().Add(time.Minute)
@@ -550,7 +544,6 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 		sleepUntil(end.Add(time.Millisecond))
 		q.wantFree()
 		time.Sleep(time.Minute)
-		q.wantFree()
 	}))
 	t.Run("a part that comes after Extend has the new lease", specQuorum(engine.Options{}, func(q *majority) {
 		vacate := q.occupied(2)
@@ -568,7 +561,7 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 		q.wantEnded(h, engine.ErrLost)
 	}))
 	for _, lease := range []time.Duration{engine.MaxLease + time.Second, 2 * engine.MaxLease} {
-		t.Run(fmt.Sprintf("an Extend that is refused moves no bound, %v", lease), specQuorum(engine.Options{}, func(q *majority) {
+		t.Run(fmt.Sprintf("an Extend that is refused moves no bound, %v", lease), specQuorumClean(engine.Options{}, func(q *majority) {
 			vacate := q.occupied(2)
 			h := q.take(engine.WithLease(time.Minute))
 			if err := h.Extend(q.Context(), lease); !errors.Is(err, engine.ErrInvalid) {
@@ -581,11 +574,10 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 				q.Errorf("the late part has %v left, %v; want 30 s at most", state.TTL, err)
 			}
 			q.unlock(h)
-			q.wantFree()
 		}))
 	}
 	for what, asked := range map[string]time.Duration{"first": 0, "repairing": 20 * time.Second} {
-		t.Run("a part that comes during Extend has the new lease, "+what, specQuorum(engine.Options{}, func(q *majority) {
+		t.Run("a part that comes during Extend has the new lease, "+what, specQuorumClean(engine.Options{}, func(q *majority) {
 			vacate := func() {}
 			if asked > 0 {
 				vacate = q.occupied(2)
@@ -602,7 +594,6 @@ func TestSpecQuorumRepairsKeepTheBoundsOfTheHold(t *testing.T) {
 				q.Errorf("the late part has %v left, %v; want nearly ten minutes", state.TTL, err)
 			}
 			q.unlock(h)
-			q.wantFree()
 		}))
 	}
 	t.Run("Wanted hears of those who wait for a late part", specQuorum(engine.Options{}, func(q *majority) {

@@ -39,6 +39,14 @@ func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	}
 }
 
+// specClean is spec for a test that leaves no key in Redis.
+func specClean(opts engine.Options, test func(b *bubble)) func(*testing.T) {
+	return spec(opts, func(b *bubble) {
+		test(b)
+		b.wantKeys()
+	})
+}
+
 // specAlone is spec for a test that measures something of the whole process.
 func specAlone(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 	return func(t *testing.T) {

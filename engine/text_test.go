@@ -23,13 +23,9 @@ func TestWhatUsersHaveShowsAsText(t *testing.T) {
 	t.Parallel()
 	e, _ := enginetest.New(t, engine.Options{Identity: "who"})
 	multi, err := engine.Multi(e.Mutex("a"), e.Mutex("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	quorum, err := engine.Quorum("a", e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, c := range []struct {
 		of   any
 		text string
@@ -60,9 +56,7 @@ func TestMistakesAreToldInFull(t *testing.T) {
 	e, _ := enginetest.New(t, engine.Options{})
 	ctx := t.Context()
 	held, err := e.Mutex("a").Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	inside := held.Context(ctx)
 	open := func(o rueidis.ClientOption) error {
 		return testkit.ResultOf(engine.Open(ctx, engine.Options{Redis: o}))
@@ -98,9 +92,7 @@ func TestAHoldShowsAsText(t *testing.T) {
 		kind string
 	}{{e.Mutex("m"), "mutex"}, {e.FencedMutex("f"), "fenced"}, {e.RWMutex("w").Writer(), "write"}} {
 		h, err := c.lock.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		log := fmt.Sprintf(`{"name":%q,"kind":%q,"owner":%q`, h.Name(), c.kind, h.TenureID())
 		if token, fenced := h.Token(); fenced {
 			log += fmt.Sprintf(`,"token":%d`, token)
