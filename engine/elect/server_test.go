@@ -248,9 +248,7 @@ func TestForeignNote(t *testing.T) {
 	e := testkit.Connect(t, server.Addr())
 	server.MustDo("SET", scripts.LeaderKey(name), "mine")
 	el := elect.New(e, name, elect.Options{})
-	if _, err := el.Leader(testkit.Soon(t)); !errors.Is(err, engine.ErrForeignKey) {
-		t.Errorf("Leader = %v, want ErrForeignKey", err)
-	}
+	testkit.WantIs(t, "Leader", testkit.ResultOf(el.Leader(testkit.Soon(t))), engine.ErrForeignKey)
 	err := el.Run(testkit.Soon(t), func(context.Context, int64) error { t.Error("it leads"); return nil })
 	if !errors.Is(err, engine.ErrForeignKey) {
 		t.Errorf("Run = %v, want ErrForeignKey", err)

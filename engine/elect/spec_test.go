@@ -43,9 +43,7 @@ func spec(opts engine.Options, test func(b *bubble)) func(*testing.T) {
 func (b *bubble) engine() *engine.Engine {
 	b.Helper()
 	e, err := b.redis.Open(b.Context(), b.opts)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, err)
 	b.Cleanup(func() { e.Close() })
 	return e
 }
@@ -107,6 +105,28 @@ func (c *candidate) leads() leading {
 	}
 }
 
+// leader is a candidate that leads, and its first term.
+func (b *bubble) leader(identity string) (*candidate, leading) {
+	b.Helper()
+	c := b.candidate(identity)
+	return c, c.leads()
+}
+
+// wantLater fails the test unless a term has a greater number than another.
+func (b *bubble) wantLater(l, than leading) {
+	b.Helper()
+	if l.term <= than.term {
+		b.Errorf("term %d after %d", l.term, than.term)
+	}
+}
+
+func (b *bubble) wantNil(what string, err error) {
+	b.Helper()
+	if err != nil {
+		b.Errorf("%s: %v", what, err)
+	}
+}
+
 // wantIdle fails the test if it leads by now.
 func (c *candidate) wantIdle() {
 	c.b.Helper()
@@ -148,8 +168,7 @@ func (b *bubble) wantEnded(l leading, cause error) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	t.Run("one leads, and is known before lead begins", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		_, first := b.leader("red")
 		began := time.Now()
 		blue := b.candidate("blue")
 		b.wantLeader(blue.Election, "red", first.term)
@@ -166,8 +185,7 @@ func TestRun(t *testing.T) {
 	t.Run("nobody leads before the first and after the last", spec(engine.Options{}, func(b *bubble) {
 		view := elect.New(b.engine(), name, elect.Options{})
 		b.wantLeader(view, "", 0)
-		red := b.candidate("red")
-		red.leads()
+		red, _ := b.leader("red")
 		red.stop(nil)
 		<-red.ended
 		b.wantLeader(view, "", 0)
@@ -187,8 +205,7 @@ func TestRun(t *testing.T) {
 		}
 	}))
 	t.Run("shares its second lock with the same name in braces, so that one of the two has a leader", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		e := b.engine()
 		blue := b.candidateFor(elect.New(e, "{"+name+"}", elect.Options{Identity: "blue"}), e)
 		time.Sleep(time.Hour)
@@ -199,8 +216,7 @@ func TestRun(t *testing.T) {
 		b.wantLeader(blue.Election, "blue", blue.leads().term)
 	}))
 	t.Run("ends with its context, and gives the name back", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		blue := b.candidate("blue")
 		synctest.Wait()
 		why := errors.New("shut down")
@@ -208,9 +224,7 @@ func TestRun(t *testing.T) {
 		second := blue.leads()
 		b.wantIs("Run", <-red.ended, context.Canceled, why)
 		b.wantEnded(first, why)
-		if second.term <= first.term {
-			b.Errorf("term %d after %d", second.term, first.term)
-		}
+		b.wantLater(second, first)
 	}))
 	t.Run("ends with its context also between the grant and lead", spec(engine.Options{}, func(b *bubble) {
 		why := errors.New("shut down")
@@ -250,9 +264,7 @@ func TestRun(t *testing.T) {
 	}))
 	t.Run("campaigns again when it loses one lock while it waits for the other", spec(engine.Options{}, func(b *bubble) {
 		second, err := b.engine().Mutex("{" + name + "}:leading").Lock(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
+		testkit.Must(b, err)
 		red := b.candidate("red")
 		time.Sleep(time.Second)
 		b.redis.Lose(name)
@@ -280,8 +292,7 @@ func TestRun(t *testing.T) {
 		blue.leads()
 	}))
 	t.Run("campaigns again when lead returns nil, after others", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		red.leads()
+		red, _ := b.leader("red")
 		blue := b.candidate("blue")
 		synctest.Wait()
 		red.leave <- nil
@@ -303,8 +314,7 @@ func TestRun(t *testing.T) {
 		}
 	}))
 	t.Run("returns the error of a lead that fails", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		red.leads()
+		red, _ := b.leader("red")
 		blue := b.candidate("blue")
 		failed := errors.New("no work")
 		red.leave <- failed
@@ -330,8 +340,7 @@ func TestRun(t *testing.T) {
 		b.candidateOn(e, elect.Options{}).leads()
 	}))
 	t.Run("ends when the engine is closed", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		l := red.leads()
+		red, l := b.leader("red")
 		blue := b.candidate("blue")
 		red.e.Close()
 		b.wantEnded(l, engine.ErrLost)
@@ -343,8 +352,7 @@ func TestRun(t *testing.T) {
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	t.Run("a leader that is cut off ends before the next begins", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		b.redis.SetDown(true)
 		time.Sleep(28 * time.Second) // of 30 s, less the margin and the longest pause before the engine tries to connect again
 		b.redis.SetDown(false)
@@ -363,16 +371,13 @@ func TestLoss(t *testing.T) {
 		}
 	}))
 	t.Run("who deletes the key makes nobody lead too early", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		_, first := b.leader("red")
 		blue := b.candidate("blue")
 		synctest.Wait()
 		b.redis.Lose(name)
 		second := blue.leads() // which asks after PollCap at the latest
 		b.wantEnded(first, engine.ErrLost)
-		if second.term <= first.term {
-			b.Errorf("term %d after %d", second.term, first.term)
-		}
+		b.wantLater(second, first)
 	}))
 	t.Run("force does so neither, and does not wait for lead", spec(engine.Options{}, func(b *bubble) {
 		e := b.engine()
@@ -393,43 +398,32 @@ func TestLoss(t *testing.T) {
 		close(hung)
 	}))
 	t.Run("the key of the second lock deleted", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		_, first := b.leader("red")
 		blue := b.candidate("blue")
 		b.redis.Lose("{" + name + "}:leading")
 		second := blue.leads()
 		b.wantEnded(first, engine.ErrLost)
-		if second.term <= first.term {
-			b.Errorf("term %d after %d", second.term, first.term)
-		}
+		b.wantLater(second, first)
 	}))
 	t.Run("MaxHold bounds a term", spec(engine.Options{MaxHold: time.Minute}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		second := red.leads()
 		b.wantEnded(first, engine.ErrMaxHold)
-		if second.term <= first.term {
-			b.Errorf("term %d after %d", second.term, first.term)
-		}
+		b.wantLater(second, first)
 	}))
 }
 
 func TestResign(t *testing.T) {
 	t.Parallel()
 	t.Run("of the leader", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		blue := b.candidate("blue")
 		synctest.Wait()
-		if err := red.Resign(b.Context()); err != nil {
-			b.Errorf("Resign = %v", err)
-		}
+		b.wantNil("Resign", red.Resign(b.Context()))
 		b.wantEnded(first, elect.ErrResigned)
 		second := blue.leads()
 		b.wantLeader(red.Election, "blue", second.term)
-		if err := red.Resign(b.Context()); err != nil {
-			b.Errorf("Resign again = %v", err)
-		}
+		b.wantNil("Resign again", red.Resign(b.Context()))
 		time.Sleep(time.Minute)
 		if second.ctx.Err() != nil {
 			b.Error("Resign ended the term of another")
@@ -438,9 +432,7 @@ func TestResign(t *testing.T) {
 		red.leads() // it has campaigned again
 	}))
 	t.Run("of a process that does not lead", spec(engine.Options{}, func(b *bubble) {
-		if err := elect.New(b.engine(), name, elect.Options{}).Resign(b.Context()); err != nil {
-			b.Errorf("Resign = %v", err)
-		}
+		b.wantNil("Resign", elect.New(b.engine(), name, elect.Options{}).Resign(b.Context()))
 	}))
 	t.Run("while lead goes on", spec(engine.Options{}, func(b *bubble) {
 		e := b.engine()
@@ -469,9 +461,7 @@ func TestResign(t *testing.T) {
 			resigned <- red.Resign(child)
 			return ctx.Err()
 		})
-		if err := <-resigned; err != nil {
-			b.Errorf("Resign = %v", err)
-		}
+		b.wantNil("Resign", <-resigned)
 		<-resigned // the next term
 	}))
 	t.Run("inside lead of another election inside lead", spec(engine.Options{}, func(b *bubble) {
@@ -480,9 +470,7 @@ func TestResign(t *testing.T) {
 		ctx, stop := context.WithCancel(b.Context())
 		_ = outer.Run(ctx, func(ctx context.Context, _ int64) error {
 			return inner.Run(ctx, func(ctx context.Context, _ int64) error {
-				if err := outer.Resign(ctx); err != nil {
-					b.Errorf("Resign = %v", err)
-				}
+				b.wantNil("Resign", outer.Resign(ctx))
 				stop()
 				return nil
 			})
@@ -504,8 +492,7 @@ func TestResign(t *testing.T) {
 		}
 	}))
 	t.Run("while Redis is away", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		b.redis.SetDown(true)
 		b.wantIs("Resign", red.Resign(b.Context()), engine.ErrUncertain)
 		b.wantEnded(first, elect.ErrResigned)
@@ -593,8 +580,7 @@ func TestLease(t *testing.T) {
 		}
 	}))
 	t.Run("ends at a Deadline, for who leads alone", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		red.leads()
+		red, _ := b.leader("red")
 		blue := b.candidate("blue")
 		synctest.Wait()
 		if left := time.Until(red.Deadline()); left < 20*time.Second || left > 30*time.Second || !blue.Deadline().IsZero() {
@@ -635,9 +621,7 @@ func TestTermsAreLogged(t *testing.T) {
 			}
 			fmt.Fprintf(&want, "level=INFO msg=\"wheellock: leads\" election=scheduler term=%d\n", term)
 			fmt.Fprintf(&want, "level=INFO msg=\"wheellock: leads no more\" election=scheduler term=%d cause=\"wheellock: resigned\"\n", term)
-			if err := el.Resign(b.Context()); err != nil {
-				b.Errorf("Resign: %v", err)
-			}
+			b.wantNil("Resign", el.Resign(b.Context()))
 			synctest.Wait()
 			if !el.Deadline().IsZero() {
 				b.Errorf("after Resign it leads until %v", el.Deadline())
@@ -655,8 +639,7 @@ func TestTermsAreLogged(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	t.Run("yields the leader and every later one", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		blue := b.candidate("blue")
 		seen := b.observe(elect.New(b.engine(), name, elect.Options{}))
 		b.wantSeen(seen, "red", first.term)
@@ -679,8 +662,7 @@ func TestObserve(t *testing.T) {
 		b.wantSeen(seen, "red", red.leads().term)
 	}))
 	t.Run("a slow observer gets the last", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		ctx, stop := context.WithCancel(b.Context())
 		defer stop()
 		var seen []elect.Leader
@@ -700,8 +682,7 @@ func TestObserve(t *testing.T) {
 		}
 	}))
 	t.Run("goes on after an outage", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		first := red.leads()
+		red, first := b.leader("red")
 		seen := b.observe(elect.New(b.engine(), name, elect.Options{}))
 		b.wantSeen(seen, "red", first.term)
 		b.redis.SetDown(true)
@@ -824,8 +805,7 @@ func TestInvalid(t *testing.T) {
 		b.wantIs("Run without lead", elect.New(e, name, elect.Options{}).Run(b.Context(), nil), engine.ErrInvalid)
 	}))
 	t.Run("Run twice at once", spec(engine.Options{}, func(b *bubble) {
-		red := b.candidate("red")
-		red.leads()
+		red, _ := b.leader("red")
 		err := red.Run(b.Context(), red.lead)
 		b.wantIs("Run", err, engine.ErrInvalid)
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "running already") {
