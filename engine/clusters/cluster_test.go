@@ -73,9 +73,7 @@ func TestClusterRefusesNamesThatSpanSlots(t *testing.T) {
 			t.Errorf("Inspect(%q) = %v, want ErrInvalid", name, err)
 		}
 	}
-	if err := e.CountDownLatch("{order}:7").Wait(testkit.Soon(t)); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("Wait of a latch with a hash tag = %v, want ErrInvalid", err)
-	}
+	testkit.WantIs(t, "Wait of a latch with a hash tag", e.CountDownLatch("{order}:7").Wait(testkit.Soon(t)), engine.ErrInvalid)
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("{order}:7")))
 }
 
@@ -83,9 +81,7 @@ func TestClusterCountsAsOneServerInAQuorum(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	a, b := testkit.Join(t, c), testkit.Connect(t, c.Nodes[1].Addr())
-	if _, err := engine.Quorum("stock", a, b); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("Quorum of two engines on one cluster = %v, want ErrInvalid", err)
-	}
+	testkit.WantIs(t, "Quorum of two engines on one cluster", testkit.ResultOf(engine.Quorum("stock", a, b)), engine.ErrInvalid)
 }
 
 // A cluster node is a single server to who says so.

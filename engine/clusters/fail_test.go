@@ -3,7 +3,6 @@ package clusters_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -62,11 +61,7 @@ func TestClusterFailsOver(t *testing.T) {
 		return err == nil
 	})
 	testkit.MustUnlock(t, held)
-	h, err := waiter.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatalf("the waiter: %v", err)
-	}
-	testkit.MustUnlock(t, h)
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 	if err := elsewhere.Err(); err != nil {
 		t.Errorf("a hold on another master: %v", err)
 	}
@@ -87,9 +82,7 @@ func TestClusterTellsOfLocksLostInAFailover(t *testing.T) {
 	replica.MustDo("CONFIG", "SET", "replica-read-only", "no")
 	replica.MustDo("FLUSHALL") // it forgets, as if it had never heard of it
 	c.Nodes[0].Kill()
-	if err := testkit.MustEnd(t, held); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the hold ended with %v, want ErrLost", err)
-	}
+	testkit.WantIs(t, "the hold", testkit.MustEnd(t, held), engine.ErrLost)
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex(name)))
 }
 
@@ -154,9 +147,7 @@ func TestClusterBlackHoleDelaysNobodyElse(t *testing.T) {
 		waiting.Go(func() { stuck.pair(e.Mutex(name), new(judge.Inside)) })
 	}
 	before, beside := callers.pairs.Load(), others.pairs.Load()
-	if err := testkit.MustEnd(t, behind); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the hold behind the black hole ended with %v, want ErrLost", err)
-	}
+	testkit.WantIs(t, "the hold behind the black hole", testkit.MustEnd(t, behind), engine.ErrLost)
 	during, usual := callers.pairs.Load()-before, others.pairs.Load()-beside
 	t.Logf("%d pairs on the others until it was told, %d of an engine with no black hole", during, usual)
 	if during < usual/5 { // callers that wait for a time-out of a second make eight pairs a second

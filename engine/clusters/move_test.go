@@ -158,11 +158,7 @@ func TestClusterSubscriptionsFollowTheirSlot(t *testing.T) {
 					awaitListeners(t, to, 1)
 				}
 				testkit.MustUnlock(t, held)
-				h, err := waiter.Wait(testkit.Soon(t))
-				if err != nil {
-					t.Fatalf("the waiter: %v", err)
-				}
-				testkit.MustUnlock(t, h)
+				testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 			}
 		})
 	}
@@ -181,9 +177,7 @@ func TestClusterGrows(t *testing.T) {
 	held := testkit.MustLock(t, e.Mutex("grown"))
 	added := c.AddMaster()
 	c.MoveSlot(slotOf("grown"), added)
-	if _, err := e.Mutex("grown").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("TryLock = %v, want ErrHeld", err)
-	}
+	testkit.WantIs(t, "TryLock", testkit.ResultOf(e.Mutex("grown").TryLock(testkit.Soon(t))), engine.ErrHeld)
 	testkit.MustUnlock(t, held)
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("grown")))
 	if n := added.CommandCounts()["evalsha"]; n == 0 {
@@ -212,11 +206,7 @@ func TestClusterNodesThatDisagree(t *testing.T) {
 	}
 	waiter := e.Mutex("disputed").LockAsync(testkit.Soon(t))
 	agree()
-	h, err := waiter.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatalf("Lock: %v", err)
-	}
-	testkit.MustUnlock(t, h)
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 }
 
 // dispute has two nodes each take the other for the master of a name's slot, until they agree on the second.
@@ -261,9 +251,5 @@ func TestClusterSubscriptionsAtNodesThatDisagree(t *testing.T) {
 		t.Errorf("the nodes refused %d subscriptions in half a second", refused)
 	}
 	agree()
-	h, err := next.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatalf("Lock: %v", err)
-	}
-	testkit.MustUnlock(t, h)
+	testkit.MustUnlock(t, testkit.MustWait(t, next))
 }

@@ -38,10 +38,7 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 			waiting := s.of(a, s.name).LockAsync(testkit.Soon(t))
 			redistest.Await(t, "a place in line", stands)
 			testkit.MustUnlock(t, first)
-			held, err := waiting.Wait(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := testkit.MustWait(t, waiting)
 			home.MustDo("DEL", line)
 
 			move := c.BeginMove(slotOf(s.name), other(c, slotOf(s.name)))
@@ -51,19 +48,11 @@ func TestClusterMutexInAnOpenSlotGoesOnWithoutALine(t *testing.T) {
 			next := s.of(b, s.name).LockAsync(testkit.Soon(t))
 			testkit.MustUnlock(t, held)
 			if _, fenced := held.Token(); !fenced { // the counter of a fenced one may be at the other node
-				last, err := next.Wait(testkit.Soon(t))
-				if err != nil {
-					t.Fatalf("while the slot is open: %v", err)
-				}
-				testkit.MustUnlock(t, last)
+				testkit.MustUnlock(t, testkit.MustWait(t, next))
 				next = s.of(b, s.name).LockAsync(testkit.Soon(t))
 			}
 			move.Complete()
-			last, err := next.Wait(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			testkit.MustUnlock(t, last)
+			testkit.MustUnlock(t, testkit.MustWait(t, next))
 		})
 	}
 }

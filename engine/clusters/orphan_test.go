@@ -67,17 +67,10 @@ func TestClusterSlotThatNobodyServesLeavesOthersAlone(t *testing.T) {
 				t.Errorf("the connection for messages broke %d times", n)
 			}
 			testkit.MustUnlock(t, held)
-			h, err := waiter.Wait(testkit.Soon(t))
-			if err != nil {
-				t.Fatalf("the waiter for another name: %v", err)
-			}
-			testkit.MustUnlock(t, h)
+			testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 			at.MustDo("CLUSTER", "ADDSLOTS", slot)
 			testkit.MustUnlock(t, orphaned)
-			if h, err = lost.Wait(testkit.Soon(t)); err != nil {
-				t.Fatalf("the waiter, when somebody serves the slot again: %v", err)
-			}
-			testkit.MustUnlock(t, h)
+			testkit.MustUnlock(t, testkit.MustWait(t, lost)) // somebody serves its slot again
 		})
 	}
 }

@@ -28,9 +28,7 @@ func TestClusterKeepsTheLineOfAQuorumWhileAnotherNodeIsDown(t *testing.T) {
 	i := slices.IndexFunc(names, func(name string) bool { return c.NodeOf(c.Slot(name)) == other })
 	held := testkit.MustLock(t, holder.Mutex(names[0]))
 	lock, err := engine.Quorum(names[0], waiter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	ctx, stop := context.WithCancel(testkit.Soon(t))
 	defer stop()
 	waits := lock.LockAsync(ctx)
@@ -54,8 +52,6 @@ func TestClusterKeepsTheLineOfAQuorumWhileAnotherNodeIsDown(t *testing.T) {
 	}
 	testkit.MustUnlock(t, held)
 	h, err := waits.Wait(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	testkit.MustUnlock(t, h)
 }

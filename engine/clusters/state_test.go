@@ -29,9 +29,7 @@ func TestClusterComesBack(t *testing.T) {
 	for _, node := range c.Nodes {
 		node.Kill()
 	}
-	if _, err := e.Mutex(names[0]).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrUnavailable) {
-		t.Errorf("TryLock without a cluster = %v, want ErrUnavailable", err)
-	}
+	testkit.WantIs(t, "TryLock without a cluster", testkit.ResultOf(e.Mutex(names[0]).TryLock(testkit.Soon(t))), engine.ErrUnavailable)
 	callers := newContenders(t)
 	for _, name := range names {
 		callers.contend(2, e.Mutex(name))
@@ -57,9 +55,7 @@ func TestClusterWatchesForLoss(t *testing.T) {
 	for _, node := range c.Nodes {
 		held := testkit.MustLock(t, e.Mutex(nameAt(t, c, "watched", node)))
 		node.MustDo("DEL", held.Name())
-		if err := testkit.MustEnd(t, held); !errors.Is(err, engine.ErrLost) {
-			t.Errorf("the hold ended with %v, want ErrLost", err)
-		}
+		testkit.WantIs(t, "the hold", testkit.MustEnd(t, held), engine.ErrLost)
 	}
 	name := nameAt(t, c, "moved", c.Nodes[0])
 	held := testkit.MustLock(t, e.Mutex(name))
@@ -67,9 +63,7 @@ func TestClusterWatchesForLoss(t *testing.T) {
 	// The old node tells that the key has gone; the engine looks for it, and then the new one watches.
 	redistest.Await(t, "a watch at the new node", func() bool { return c.Nodes[1].CommandCounts()["exists"] > 0 })
 	c.Nodes[1].MustDo("DEL", name)
-	if err := testkit.MustEnd(t, held); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the moved hold ended with %v, want ErrLost", err)
-	}
+	testkit.WantIs(t, "the moved hold", testkit.MustEnd(t, held), engine.ErrLost)
 	// A node whose watch broke has its own names looked at, and no other has anything to do with it.
 	testkit.MustLock(t, e.Mutex(nameAt(t, c, "shaken", c.Nodes[0])))
 	testkit.MustLock(t, e.Mutex(nameAt(t, c, "calm", c.Nodes[2])))
@@ -107,9 +101,7 @@ func TestClusterWaitsForReplicas(t *testing.T) {
 		}
 	}
 	e2 := testkit.Connect(t, replicaOf(c, 0).Addr())
-	if _, err := e2.Mutex(held[0].Name()).TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("TryLock of another = %v, want ErrHeld", err)
-	}
+	testkit.WantIs(t, "TryLock of another", testkit.ResultOf(e2.Mutex(held[0].Name()).TryLock(testkit.Soon(t))), engine.ErrHeld)
 	for _, h := range held {
 		testkit.MustUnlock(t, h)
 	}

@@ -1,7 +1,6 @@
 package clusters_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -25,35 +24,25 @@ func TestClusterNamesStayTaken(t *testing.T) {
 			h := testkit.MustLock(t, of(a, name))
 			before, fenced := h.Token()
 			id, err := h.Detach(testkit.Soon(t), time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			slot := slotOf(name)
 			move := c.BeginMove(slot, other(c, slot))
 			for move.Keys(10) > 0 {
 			}
 			move.Finish()
 			adopted, err := of(b, name).Adopt(testkit.Soon(t), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			if token, _ := adopted.Token(); fenced && token <= before {
 				t.Errorf("the token %d follows %d", token, before)
 			}
-			if _, err := of(a, name).Adopt(testkit.Soon(t), id); !errors.Is(err, engine.ErrLost) {
-				t.Errorf("a second Adopt: %v", err)
-			}
+			testkit.WantIs(t, "a second Adopt", testkit.ResultOf(of(a, name).Adopt(testkit.Soon(t), id)), engine.ErrLost)
 			wanted := adopted.Wanted()
 			waiter := of(a, name).LockAsync(testkit.Soon(t), engine.WithMinHold(time.Hour))
 			if kind != "spin" {
 				<-wanted
 			}
 			testkit.MustUnlock(t, adopted)
-			last, err := waiter.Wait(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			testkit.MustUnlock(t, last)
+			testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 			if s, err := of(b, name).Inspect(testkit.Soon(t)); err != nil || !s.OwnerID.Detached || s.TTL < 59*time.Minute {
 				t.Errorf("after a min hold it is %+v, %v", s, err)
 			}

@@ -61,9 +61,7 @@ func TestFsyncGrantsWhatSurvivesTheServer(t *testing.T) {
 				asked = append(asked, e.FencedMutex(name).LockAsync(testkit.Soon(t)))
 			}
 			held, err := futures.All(asked...).Wait(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			server.Kill()
 			server.Restart()
 			for i, name := range names {
@@ -77,9 +75,7 @@ func TestFsyncGrantsWhatSurvivesTheServer(t *testing.T) {
 			}
 			testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("d"))) // its connection has broken, too
 			server.MustDo("CONFIG", "SET", "appendonly", "no")
-			if _, err := e.Mutex("d").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrNotReplicated) {
-				t.Errorf("TryLock without a file: %v", err)
-			}
+			testkit.WantIs(t, "TryLock without a file", testkit.ResultOf(e.Mutex("d").TryLock(testkit.Soon(t))), engine.ErrNotReplicated)
 			server.MustDo("CONFIG", "SET", "appendonly", "yes")
 			testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("d")))
 		})
@@ -91,9 +87,7 @@ func TestFsyncOfAServerThatNeverSyncs(t *testing.T) {
 	t.Parallel()
 	server := redistest.StartNewer(t, "--appendonly", "yes", "--appendfsync", "no")
 	e := testkit.Connect(t, server.Addr(), onDisk(50*time.Millisecond))
-	if _, err := e.Mutex("a").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrNotReplicated) {
-		t.Errorf("TryLock: %v, want ErrNotReplicated", err)
-	}
+	testkit.WantIs(t, "TryLock", testkit.ResultOf(e.Mutex("a").TryLock(testkit.Soon(t))), engine.ErrNotReplicated)
 	server.MustDo("CONFIG", "SET", "appendfsync", "always")
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("a")))
 }

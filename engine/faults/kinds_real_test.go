@@ -84,9 +84,7 @@ func TestFaultKindsOnRealServers(t *testing.T) {
 	for _, k := range kindsOfAll {
 		if k.holders {
 			got, err := k.source(brief, name+k.name).get(testkit.Soon(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			held = append(held, got.hold)
 		}
 	}

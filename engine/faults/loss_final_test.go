@@ -27,9 +27,7 @@ func TestLossIsFinalGivesLivingPartsBack(t *testing.T) {
 			h := testkit.MustLock(w.T, testkit.Multi(w.T, e1.Mutex("cut off"), e2.Mutex("living part")))
 			l.Hold(time.Now().Add(time.Second))
 			time.Sleep(time.Until(h.Deadline()))
-			if err := h.Unlock(testkit.Soon(w.T)); !errors.Is(err, engine.ErrLost) {
-				w.T.Errorf("Unlock of a lost hold: %v", err)
-			}
+			testkit.WantIs(w.T, "Unlock of a lost hold", h.Unlock(testkit.Soon(w.T)), engine.ErrLost)
 			time.Sleep(10 * time.Millisecond)
 			if keys, held := server.Keys(), e2.Stats().Held; len(keys) != 0 || held != 0 {
 				w.T.Errorf("of the living part stand %q and %d holds", keys, held)

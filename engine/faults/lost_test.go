@@ -42,12 +42,8 @@ func loses(t *testing.T, s *redistest.Server, h *engine.Hold, remove func(*redis
 	t.Helper()
 	remove(s, h.Name())
 	gone := time.Now()
-	if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the hold ended with %v", err)
-	}
-	if err := h.Unlock(testkit.Soon(t)); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("unlock of a lost hold: %v", err)
-	}
+	testkit.WantIs(t, "the hold", testkit.MustEnd(t, h), engine.ErrLost)
+	testkit.WantIs(t, "unlock of a lost hold", h.Unlock(testkit.Soon(t)), engine.ErrLost)
 	return time.Since(gone)
 }
 
@@ -119,10 +115,7 @@ func TestFaultWatchLossAfterEveryCommand(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // sleeps: longer than HandoffTime, so it is to be confirmed
 		id := first.TenureID()
 		testkit.MustUnlock(t, first)
-		h, err := second.Wait(testkit.Soon(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := testkit.MustWait(t, second)
 		if h.TenureID() != id {
 			t.Fatal("it was not handed on")
 		}

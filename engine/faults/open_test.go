@@ -70,9 +70,7 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	})
 	t.Run("with a server in protected mode", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer listener.Close()
 		go func() {
 			for {
@@ -250,9 +248,7 @@ func TestFaultPasswordIsNeverShown(t *testing.T) {
 	show("the error of no password", mustNotOpen(t, opts("", ""), engine.ErrRefused, "set Redis.Password"))
 
 	url, err := engine.ParseURL("redis://locks:" + canary + "@" + server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	show("ParseURL", url)
 	o := opts("locks", canary)
 	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, o) })

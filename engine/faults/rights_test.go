@@ -140,14 +140,12 @@ func TestFaultMissingChannelPattern(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err := permits.Acquire(testkit.Soon(t), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	one, two, open := pool.AcquireAsync(testkit.Soon(t), 1), permits.AcquireAsync(testkit.Soon(t), 1), latch.WaitAsync(testkit.Soon(t))
 	redistest.Await(t, "three waiters", func() bool { return e.Stats().Waiting == 3 })
-	if err := errors.Join(other.Semaphore("pool").Release(testkit.Soon(t), 1), h.Unlock(testkit.Soon(t)), other.CountDownLatch("latch").CountDown(testkit.Soon(t))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, other.Semaphore("pool").Release(testkit.Soon(t), 1))
+	testkit.Must(t, h.Unlock(testkit.Soon(t)))
+	testkit.Must(t, other.CountDownLatch("latch").CountDown(testkit.Soon(t)))
 	mustGet(t, two)
 	for what, f := range map[string]*futures.Future[struct{}]{"semaphore": one, "latch": open} {
 		if _, err := f.Wait(testkit.Soon(t)); err != nil {
@@ -196,9 +194,7 @@ func TestFaultRightsRevokedWhileRunning(t *testing.T) {
 		} else {
 			testkit.Mentions(t, err, "NOPERM")
 		}
-		if err := testkit.MustEnd(t, h); !errors.Is(err, engine.ErrLost) {
-			t.Errorf("the hold ended with %v", err)
-		}
+		testkit.WantIs(t, "the hold", testkit.MustEnd(t, h), engine.ErrLost)
 		server.MustDo("ACL", "SETUSER", "locks", "~*")
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("another"), engine.WithLease(time.Minute)))
 		testkit.CheckQuiet(t, server, e, 0) // and the release that was refused has been sent again
@@ -289,9 +285,7 @@ func TestFaultForeignKey(t *testing.T) {
 				t.Errorf("Inspect: %v, want ErrForeignKey", err)
 			}
 			if what != "hash" {
-				if _, err := e.Mutex("key").ForceUnlock(testkit.Soon(t)); !errors.Is(err, engine.ErrForeignKey) {
-					t.Errorf("ForceUnlock: %v, want ErrForeignKey", err)
-				}
+				testkit.WantIs(t, "ForceUnlock", testkit.ResultOf(e.Mutex("key").ForceUnlock(testkit.Soon(t))), engine.ErrForeignKey)
 			}
 			if server.MustDo("DUMP", "key").Text != before || server.MustDo("PTTL", "key").Int != -1 {
 				t.Error("the key was touched")

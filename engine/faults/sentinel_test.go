@@ -266,9 +266,7 @@ func TestFaultSentinelOldMasterLivesOn(t *testing.T) {
 		s.Sentinels[0].Do("SENTINEL", "FAILOVER", redistest.MasterName) // an error while one is under way; one that was aborted is begun anew
 		return false
 	})
-	if err := testkit.MustEnd(t, lost); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("the lost hold ended with %v", err)
-	}
+	testkit.WantIs(t, "the lost hold", testkit.MustEnd(t, lost), engine.ErrLost)
 	wake(func() *redistest.Server { return replica })
 	testkit.MustUnlock(t, kept)
 	if role := old.MustDo("ROLE").Texts(); role[0] != "master" {
@@ -289,9 +287,7 @@ func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
 	safe := bySentinel(t, s, testkit.Replicas(1), func(o *engine.Options) { o.Redis.AlwaysRESP2 = true })
 	stays := testkit.MustLock(t, safe.Mutex("stays"), engine.WithMinHold(time.Hour))
 	id, err := testkit.MustLock(t, safe.Mutex("detached")).Detach(testkit.Soon(t), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	proxy := redistest.NewProxy(t, s.Sentinels[0].Addr())
 	proxy.LoseMessages()
 	deaf := bySentinel(t, s, func(o *engine.Options) { o.Redis.InitAddress = []string{proxy.Addr()} })
@@ -315,9 +311,7 @@ func TestFaultSentinelSwitchKeepsNamesTaken(t *testing.T) {
 	for errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrUncertain) { // the switch is not over
 		h, err = safe.Mutex("detached").Adopt(testkit.Soon(t), id)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if state, err := safe.Mutex("stays").Inspect(testkit.Soon(t)); err != nil || !state.OwnerID.Detached || state.TTL < 59*time.Minute {
 		t.Errorf("after a min hold it is %+v, %v", state, err)
 	}
@@ -340,9 +334,7 @@ func openByURL(t *testing.T, s *redistest.Sentinel) {
 	t.Helper()
 	url := "redis://" + s.Addrs()[0] + "?addr=" + s.Addrs()[1] + "&addr=" + s.Addrs()[2] + "&master_set="
 	opts, err := engine.ParseURL(url + redistest.MasterName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	e := openLimited(t, opts)
 	h := testkit.MustLock(t, e.Mutex("stock:7"))
 	if master := s.Node(s.Master()); !slices.Equal(testkit.Owners(master, "stock:7"), []string{h.TenureID(), "1"}) {
@@ -351,8 +343,6 @@ func openByURL(t *testing.T, s *redistest.Sentinel) {
 	testkit.MustUnlock(t, h)
 
 	opts, err = engine.ParseURL(url + "nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	mustNotOpen(t, opts, engine.ErrUnavailable, s.Addrs()[0])
 }

@@ -215,10 +215,7 @@ func TestFaultServerFrozen(t *testing.T) {
 			})
 		}
 		ends.Wait()
-		h, err := waits.Wait(testkit.Soon(w.T))
-		if err != nil {
-			w.T.Fatalf("a lock that waited: %v", err)
-		}
+		h := testkit.MustWait(w.T, waits)
 		if got := w.Owners("asked"); len(got) != 2 || got[0] != h.TenureID() {
 			w.T.Errorf("handed out was %s, in Redis stands %q", h.TenureID(), got)
 		}

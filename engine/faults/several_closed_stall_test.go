@@ -17,9 +17,7 @@ func TestStalledCloseOfSeveral(t *testing.T) {
 	virtual.Test(t, func(w *virtual.World) {
 		e, _ := w.Connect()
 		all, err := e.All("a", "b", "c")
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		testkit.Must(w.T, err)
 		h := testkit.MustLock(w.T, all)
 		var seen error
 		defer stall.Set(func(point, _ string) {
@@ -27,9 +25,7 @@ func TestStalledCloseOfSeveral(t *testing.T) {
 				seen = h.Err()
 			}
 		})()
-		if err := e.Close(); err != nil {
-			w.T.Fatal(err)
-		}
+		testkit.Must(w.T, e.Close())
 		if !errors.Is(seen, engine.ErrClosed) || !errors.Is(h.Err(), engine.ErrClosed) {
 			w.T.Errorf("while Close ends the parts: %v; afterwards: %v", seen, h.Err())
 		}

@@ -28,9 +28,7 @@ func TestFaultFailFastBesideASilentServer(t *testing.T) {
 			}
 		}
 		h, err := patient.Wait(w.T.Context())
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		testkit.Must(w.T, err)
 		testkit.MustUnlock(w.T, h)
 		testkit.MustUnlock(w.T, held)
 	})

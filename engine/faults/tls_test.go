@@ -19,9 +19,7 @@ import (
 func rediss(t *testing.T, addr string, change func(*tls.Config)) engine.Options {
 	t.Helper()
 	opts, err := engine.ParseURL("rediss://" + addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	change(opts.Redis.TLSConfig)
 	return opts
 }
@@ -62,9 +60,7 @@ func TestFaultTLSSentinel(t *testing.T) {
 		testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("held")))
 	}
 	for _, url := range []string{"rediss://" + private + "?sentinel_tls=perhaps&master_set=m", "redis://" + private + "?sentinel_tls=true&master_set=m"} {
-		if _, err := engine.ParseURL(url); !errors.Is(err, engine.ErrInvalid) {
-			t.Errorf("ParseURL: %v, want ErrInvalid", err)
-		}
+		testkit.WantIs(t, "ParseURL", testkit.ResultOf(engine.ParseURL(url)), engine.ErrInvalid)
 	}
 }
 
@@ -89,9 +85,7 @@ func TestFaultTLSCertificateGoesBad(t *testing.T) {
 		return !e.Stats().Up
 	})
 	for range 20 {
-		if _, err := e.Mutex("another").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrNotSent) {
-			t.Errorf("TryLock: %v, want ErrNotSent", err)
-		}
+		testkit.WantIs(t, "TryLock", testkit.ResultOf(e.Mutex("another").TryLock(testkit.Soon(t))), engine.ErrNotSent)
 	}
 	waits := e.Mutex("another").LockAsync(testkit.Soon(t))
 	use(good)
@@ -127,9 +121,7 @@ func TestFaultTLSOpenSaysWhatToDo(t *testing.T) {
 		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 			Certificates: []tls.Certificate{ca.Issue("127.0.0.1", good)}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer l.Close()
 		go func() {
 			for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
@@ -199,9 +191,7 @@ func TestFaultTLSNobodyWaitsForAFunctionThatHangs(t *testing.T) {
 		}
 		hangsFrom.Store(1000)
 		e, err := engine.Open(testkit.Soon(t), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		testkit.MustLock(t, e.Mutex(what))
 		hangsFrom.Store(0)
 		server.KillClients("normal")

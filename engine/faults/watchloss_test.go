@@ -21,9 +21,7 @@ func TestFaultWatchLossHoweverItBecameOurs(t *testing.T) {
 			outside := testkit.NewOutsider(t, server.Addr())
 			told := func(t *testing.T, h *engine.Hold, err error) {
 				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, err)
 				time.Sleep(100 * time.Millisecond) // sleeps: what was given by a message is renewed at once
 				server.MustDo("DEL", h.Name())
 				select {

@@ -1,7 +1,6 @@
 package features_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -22,15 +21,11 @@ func TestAdoptTakesThePlaceOfARedissonClient(t *testing.T) {
 		t.Fatalf("Inspect = %+v, %v", state, err)
 	}
 	h, err := e.Mutex("stock:7").Adopt(testkit.Soon(t), state.Owner, engine.WithLease(time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	state, err = e.Mutex("stock:7").Inspect(testkit.Soon(t))
 	if err != nil || state.Count != 1 || state.Owner != h.TenureID() || state.TTL < 59*time.Second {
 		t.Errorf("it is %+v, %v", state, err)
 	}
-	if _, err := e.Mutex("stock:7").Adopt(testkit.Soon(t), outsider.Owner); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("a second Adopt: %v", err)
-	}
+	testkit.WantIs(t, "a second Adopt", testkit.ResultOf(e.Mutex("stock:7").Adopt(testkit.Soon(t), outsider.Owner)), engine.ErrLost)
 	testkit.MustUnlock(t, h)
 }

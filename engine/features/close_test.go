@@ -1,7 +1,6 @@
 package features_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -25,9 +24,7 @@ func TestCloseEndsHoldsBeforeTheirKeysAreFreed(t *testing.T) {
 	for _, h := range holds {
 		<-h.Done()
 	}
-	if _, err := waiter.Result(); !errors.Is(err, engine.ErrClosed) {
-		t.Errorf("the waiter got %v, want ErrClosed", err)
-	}
+	testkit.WantIs(t, "the waiter", testkit.ResultOf(waiter.Result()), engine.ErrClosed)
 	server.Thaw()
 	if err := <-ended; err != nil {
 		t.Errorf("Close: %v", err)

@@ -25,9 +25,7 @@ func TestAPlaceOfTheDeadStrandsNoWaiterOfRedisson(t *testing.T) {
 	defer release()
 	defer conn.Close()
 	conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) { asks <- m.Message }})
-	if err := conn.Do(context.Background(), conn.B().Subscribe().Channel(scripts.LockChannel("x")).Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, conn.Do(context.Background(), conn.B().Subscribe().Channel(scripts.LockChannel("x")).Build()).Error())
 	const dead = "0b7d4c7e-0000-8000-8000-00000000dead"
 	server.MustDo("ZADD", scripts.LineKey("x"), "1", dead+":1 2305843009213693953")
 	testkit.MustUnlock(t, held)

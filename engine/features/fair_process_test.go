@@ -59,9 +59,7 @@ type fairWaiters struct {
 func newFairWaiters(t *testing.T, addr string) *fairWaiters {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(client.Close)
 	return &fairWaiters{t: t, client: client, e: testkit.Connect(t, addr, func(o *engine.Options) { o.FairWaiterLease = fairLife })}
 }
@@ -103,9 +101,7 @@ func startOther(t *testing.T, addr string) *otherProcess {
 	if p.in, err = p.StdinPipe(); err == nil {
 		err = p.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		p.in.Close()
 		p.Wait()
@@ -196,9 +192,7 @@ func TestFairProcessesThatDieDelayAllByOneLease(t *testing.T) {
 	ours := strings.Split(held.TenureID(), ":")[0]
 	queue := slices.DeleteFunc(s.MustDo("LRANGE", fairQueue, "0", "-1").Texts(), func(owner string) bool { return !strings.HasPrefix(owner, ours) })
 	for _, p := range others {
-		if err := p.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, p.Process.Kill())
 		p.Wait()
 	}
 	start := time.Now()

@@ -23,13 +23,9 @@ func TestNoMessageBringsAFencingToken(t *testing.T) {
 	server.MustDo("ACL", "SETUSER", "stranger", "on", ">secret", "resetkeys", "resetchannels", "&*", "-@all", "+publish", "+psubscribe")
 	stranger := func() *resp.Conn {
 		c, err := resp.Dial("tcp", server.Addr(), "", "", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		t.Cleanup(func() { c.Close() })
-		if err := c.Do("AUTH", "stranger", "secret").Err(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, c.Do("AUTH", "stranger", "secret").Err())
 		return c
 	}
 	publisher := stranger()
@@ -40,9 +36,7 @@ func TestNoMessageBringsAFencingToken(t *testing.T) {
 		channel := scripts.Inbox(scripts.LockChannel("x"), next.ID())
 		redistest.Await(t, "a place", func() bool { return testkit.InLine(server, "x") == 1 })
 		listener := stranger()
-		if err := listener.Do("PSUBSCRIBE", channel).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, listener.Do("PSUBSCRIBE", channel).Err())
 		testkit.MustUnlock(t, held)
 		heard := listener.Read().Texts()
 		said := heard[len(heard)-1]

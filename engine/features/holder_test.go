@@ -90,16 +90,12 @@ func TestHolderTellsWhoIsBehindAnOwnerID(t *testing.T) {
 		long := strings.Repeat("n", 700)
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true, ClientName: long, BlockingPoolSize: others,
 			ReadBufferEachConn: 1 << 10, WriteBufferEachConn: 1 << 10, RingScaleEachConn: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer client.Close()
 		for range others {
 			conn, release := client.Dedicate()
 			defer release()
-			if err := conn.Do(t.Context(), conn.B().Ping().Build()).Error(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, conn.Do(t.Context(), conn.B().Ping().Build()).Error())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 		defer cancel()
@@ -127,9 +123,7 @@ func TestHolderWithoutTheRight(t *testing.T) {
 		t.Errorf("Holder of a frozen server: %v, want ErrUncertain", err)
 	}
 	e.Close()
-	if _, err := e.Holder(testkit.Soon(t), e.ID()); !errors.Is(err, engine.ErrClosed) {
-		t.Errorf("Holder of a closed engine: %v, want ErrClosed", err)
-	}
+	testkit.WantIs(t, "Holder of a closed engine", testkit.ResultOf(e.Holder(testkit.Soon(t), e.ID())), engine.ErrClosed)
 }
 
 // Every connection has the name, with RESP2 too; with the identity "-" the name is as it was given.
@@ -155,11 +149,7 @@ func TestIdentityIsInTheNamesOfConnections(t *testing.T) {
 				// for commands, for messages, for queries
 				redistest.Await(t, "three connections called "+want, func() bool { return count(want) >= 3 })
 				testkit.MustUnlock(t, held)
-				h, err := waiter.Wait(testkit.Soon(t))
-				if err != nil {
-					t.Fatal(err)
-				}
-				testkit.MustUnlock(t, h)
+				testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 			}
 		})
 	}

@@ -52,10 +52,7 @@ func TestEnginesAreServedInTheOrderOfTheirLine(t *testing.T) {
 						t.Fatalf("TryLock beside a line: %v", err)
 					}
 				}
-				next, err := waits[turn%3].Wait(testkit.Soon(t))
-				if err != nil {
-					t.Fatalf("turn %d: %v", turn, err)
-				}
+				next := testkit.MustWait(t, waits[turn%3])
 				if held = next; turn > 0 {
 					wait((turn - 1) % 3)
 				}

@@ -33,12 +33,8 @@ func TestScaleOfAllocations(t *testing.T) {
 			var l engine.Locker = e.Mutex(names[turn])
 			turn++
 			h, err := l.Lock(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := h.Unlock(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
+			testkit.Must(t, h.Unlock(context.Background()))
 		})
 		if t.Logf("%v allocations", got); got > most {
 			t.Errorf("%v allocations, want at most %d", got, most)
@@ -51,9 +47,7 @@ func TestScaleOfAllocations(t *testing.T) {
 				all[i] = testkit.Name24("together", i)
 			}
 			m, err := e.All(all...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			testkit.MustUnlock(t, testkit.MustLock(t, m)) // pools and maps have grown
 			before := allocated()
 			testkit.MustUnlock(t, testkit.MustLock(t, m))

@@ -52,9 +52,7 @@ func TestScaleOfManyHolds(t *testing.T) {
 func ownTime(tb testing.TB) float64 {
 	tb.Helper()
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds()
 }
 

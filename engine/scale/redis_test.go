@@ -19,9 +19,7 @@ func TestScaleOfMemoryInRedis(t *testing.T) {
 	server := redistest.Start(t)
 	used := func() int {
 		bytes, err := strconv.Atoi(resp.InfoFields(server.MustDo("INFO", "memory").Text)["used_memory"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return bytes
 	}
 	cost := func(what string, n, most int, take func()) {
@@ -40,9 +38,7 @@ func TestScaleOfMemoryInRedis(t *testing.T) {
 				asked[i] = ask(i)
 			}
 			for _, f := range asked {
-				if _, err := f.Wait(testkit.Soon(t)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.MustWait(t, f)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 
 	server.MustDo("HSET", "theirs", "somebody else", "1")
 	first, err := e.Mutex("ours").Lock(t.Context())
-	wantNo(t, err)
+	testkit.Must(t, err)
 	second, third := e.Mutex("ours").LockAsync(t.Context()), e.Mutex("ours").LockAsync(t.Context())
 	if _, err := e.Mutex("ours").LockAsync(t.Context()).Wait(t.Context()); !errors.Is(err, engine.ErrOverloaded) {
 		t.Fatalf("the third waiter got %v, want ErrOverloaded", err)
@@ -33,17 +33,17 @@ func TestStatsAfterAKnownSequence(t *testing.T) {
 	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":2,"granted":1,"handoffs":0,"attempts":2,"waits":1,"lost":0,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
-	wantNo(t, first.Unlock(t.Context()))
+	testkit.Must(t, first.Unlock(t.Context()))
 	next, err := second.Wait(t.Context())
-	wantNo(t, err)
+	testkit.Must(t, err)
 	third.Cancel()
 	fixed, err := e.Mutex("fixed").Lock(t.Context(), engine.WithLease(2*time.Second)) // a busy machine is answered in that
-	wantNo(t, err)
+	testkit.Must(t, err)
 	<-fixed.Done()
 	wantJSON(t, e.Stats(), `{"up":true,"held":1,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":1}`)
 
-	wantNo(t, next.Unlock(context.Background()))
+	testkit.Must(t, next.Unlock(context.Background()))
 	wantJSON(t, e.Stats(), `{"up":true,"held":0,"waiting":0,"granted":3,"handoffs":1,"attempts":3,"waits":1,"lost":1,"at_risk":0,"forgotten":0,`+
 		`"refused":1,"uncertain":0,"overflowed":0,"batches":0,"narrow":0,"oldest_hold":0}`)
 }
@@ -60,12 +60,5 @@ func wantJSON(t *testing.T, stats engine.Stats, want string) {
 	got, err := json.Marshal(stats)
 	if err != nil || string(got) != want {
 		t.Errorf("stats are\n%s, %v, want\n%s", got, err, want)
-	}
-}
-
-func wantNo(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
