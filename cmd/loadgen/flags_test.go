@@ -10,13 +10,12 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestFlagsDefaults(t *testing.T) {
 	s, err := parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	s.plan.Seed = 0 // another one each time
 	want := load.Plan{Kind: load.Mutex, Names: 16, Workers: 64, Check: 100, Processes: 1, Duration: 10 * time.Second, Warmup: time.Second}
 	if s.plan != want || s.redis.URL != "" || s.json != "" {
@@ -70,9 +69,7 @@ func TestFlagsAreUnderstood(t *testing.T) {
 			continue
 		}
 		want, err := parse([]string{"--seed", "0"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if change(&want); want.plan.Seed == 0 {
 			got.plan.Seed = 0
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // olderCommit is the last one in which a release gives a lock for two seconds, and only to waiters that the watchdog renews. testdata/older.tar.bz2
@@ -109,16 +110,12 @@ func microseconds(n float64) time.Duration { return time.Duration(n) * time.Micr
 func buildOlder(t *testing.T) (program string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	dir, files := t.TempDir(), olderFiles(t)
 	replace := make(map[string]string) // files of the repository by those that the build takes in their place; "": none
 	for path := range files {
 		present, err := filepath.Glob(filepath.Join(root, filepath.Dir(path), "*.*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for _, other := range present {
 			replace[other] = ""
 		}
@@ -128,20 +125,14 @@ func buildOlder(t *testing.T) (program string) {
 	written := 0
 	for path, text := range files {
 		laid := filepath.Join(dir, strconv.Itoa(written)+filepath.Ext(path))
-		if err := os.WriteFile(laid, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(laid, text, 0o600))
 		replace[filepath.Join(root, path)] = laid
 		written++
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(overlay, list, 0o600))
 	program = filepath.Join(dir, "loadgen")
 	if said, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", overlay, "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("building the older version: %v\n%s", err, said)
@@ -153,9 +144,7 @@ func buildOlder(t *testing.T) (program string) {
 func olderFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	file, err := os.Open("testdata/older.tar.bz2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer file.Close()
 	return untar(t, bzip2.NewReader(file))
 }
@@ -172,9 +161,7 @@ func untar(t *testing.T, from io.Reader) map[string][]byte {
 		if err == nil && header.Typeflag == tar.TypeReg {
 			files[header.Name], err = io.ReadAll(archive)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 	}
 }
 

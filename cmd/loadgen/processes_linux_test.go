@@ -15,15 +15,14 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // childrenOf lists the processes whose parent is pid, by what stands on their command lines.
 func childrenOf(t *testing.T, pid int, word string) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path) // a process may end at any time
 		_, after, _ := bytes.Cut(stat, []byte(") "))
@@ -49,9 +48,7 @@ func TestRunTellsOfAChildThatDies(t *testing.T) {
 		if len(victims) != 3 {
 			t.Fatalf("%d children, want 3", len(victims))
 		}
-		if err := syscall.Kill(slices.Max(victims), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, syscall.Kill(slices.Max(victims), syscall.SIGKILL))
 	}}
 	g.play("--redis", server.URL(), "--processes", "3", "--names", "3", "--workers", "12", "--hold", "5ms", "--lease", "700ms", "--warmup", "0", "--duration", "1h", "--json", file)
 	g.want(t, exitFailed, "died: signal: killed; the run ends here")
@@ -96,12 +93,8 @@ func TestCtrlC(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
+			testkit.Must(t, cmd.Start())
 			defer cmd.Process.Kill()
 			said, pids := "", []int{}
 			for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -138,16 +131,10 @@ func TestChildWithoutAParent(t *testing.T) {
 	cmd := exec.Command(os.Args[0], childRole)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
 	defer cmd.Process.Kill()
 	fmt.Fprintf(stdin, `{"share":{"plan":{"prefix":"loadgen:x:","names":1,"workers":1,"processes":1,"hold_ns":3600000000000,"duration_ns":3600000000000},"where":[{"url":%q}]}}`+"\n{\"go\":true}\n", server.URL())
 	lines := bufio.NewScanner(out)
@@ -171,12 +158,8 @@ func TestSignalsThatWereIgnored(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `trap '' INT QUIT; exec "$0" "$@"`, os.Args[0], "--workers", "1", "--think", "10ms", "--duration", "300ms", "--warmup", "0")
 	cmd.Env = append(os.Environ(), asProgram+"=1", temporary(t))
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	lines.Scan() // its signals are set
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))

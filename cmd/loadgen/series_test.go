@@ -12,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // program runs loadgen as a process to its end.
@@ -155,9 +156,7 @@ func TestARateThatIsNotReached(t *testing.T) {
 		wantSaid(t, out, c.want, "/s: saturated throughput", "no violation")
 		wantFits(t, out)
 		page, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		wantSaid(t, string(page), `<p class="verdict warn">asked `)
 	}
 }
@@ -177,9 +176,7 @@ func TestGrowingCallers(t *testing.T) {
 			wantSaid(t, out, "2 to 32 blocking callers in 3 steps", "callers pairs/s p50 p99 max handoffs waiting", "no violation")
 			wantFits(t, out)
 			runs, err := report.ReadJSON(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			var callers []int
 			for _, s := range runs[0].Steps {
 				callers = append(callers, s.Callers)
@@ -262,9 +259,7 @@ func TestPageForABrowser(t *testing.T) {
 		t.Fatalf("exit %d, said %s", exit, said)
 	}
 	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	wantSaid(t, string(page), "4 blocking callers", "The lock kept its promise", "<td>4711</td>", "Latency by percentile", "</html>")
 	if exit, out, said := program(t, nil, "--html", "/nonexistent/page.html"); exit != exitFailed || out != "" || !strings.Contains(said, "no such file") {
 		t.Errorf("a page that cannot be: exit %d, said %q and %q", exit, out, said)

@@ -17,6 +17,7 @@ import (
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/report"
 	"github.com/wheellock/wheellock/internal/load"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // game is one run of loadgen inside of a test.
@@ -72,12 +73,8 @@ func (g *game) want(t *testing.T, exit int, words ...string) {
 func result(t *testing.T, path string) (r report.Result) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, json.Unmarshal(text, &r))
 	return r
 }
 
@@ -86,9 +83,7 @@ func result(t *testing.T, path string) (r report.Result) {
 func temporary(t *testing.T) (env string) {
 	t.Helper()
 	tmp, err := os.MkdirTemp("", "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %q, %v", left, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // same makes outputs comparable: times, long numbers, spaces and ids differ from run to run, how many hold and wait does not.
@@ -25,21 +26,15 @@ func TestCommandsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	redistest.Require(t, "bash")
 	text, err := os.ReadFile("../../docs/COMMANDS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	bin := t.TempDir()
 	self, _ := os.Executable()
-	if err := os.Symlink(self, filepath.Join(bin, "wheellock")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(self, filepath.Join(bin, "wheellock")))
 	server := redistest.Start(t)
 	env := append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0", "WHEELLOCK_REDIS="+patient(server.URL()), "PATH="+bin+":"+os.Getenv("PATH"))
 	shell := func(command string) string {
 		out, err := os.CreateTemp(bin, "output") // not a pipe, which a command in the background would keep open
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer out.Close()
 		cmd := exec.Command("bash", "-c", command)
 		cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = env, out, out, &syscall.SysProcAttr{Setsid: true}
@@ -74,9 +69,7 @@ func TestCommandsOfTheDocument(t *testing.T) {
 func TestExitCodesOfTheDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/COMMANDS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, table, _ := strings.Cut(string(text), "\n## Exit codes\n")
 	for _, c := range codes {
 		if !regexp.MustCompile(`(?m)^\| (\d+, )*` + strconv.Itoa(c.code) + `\b`).MatchString(table) {

@@ -46,9 +46,7 @@ func copySelf(t *testing.T, path string, mode os.FileMode) {
 	if err == nil {
 		err = os.Chmod(path, mode)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }
 
 // underSudo begins wheellock as a user who is not root, with a command that becomes root. lines is what wheellock says; the command ends
@@ -57,17 +55,13 @@ func underSudo(t *testing.T, url string) (p *program, input io.Closer, lines *bu
 	t.Helper()
 	const nobody = 65534
 	dir, err := os.MkdirTemp("/tmp", "wheellock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || os.Geteuid() != 0 || fs.Flags&unix.ST_NOSUID != 0 {
 		t.Skipf("SKIPPED: only root, on a file system with setuid programs, can make one (%v). NOT PROVED: what wheellock says of a command under sudo.", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(dir, 0o755))
 	program, command := filepath.Join(dir, "wheellock"), filepath.Join(dir, "sudo")
 	copySelf(t, program, 0o755)
 	copySelf(t, command, 0o755|os.ModeSetuid)
@@ -75,20 +69,14 @@ func underSudo(t *testing.T, url string) (p *program, input io.Closer, lines *bu
 	p.Path, p.Dir = program, dir
 	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	in, input, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	out, stderr, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	p.Stdin, p.Stderr = in, stderr
 	p.begin(t)
 	t.Cleanup(func() { _, _, _ = input.Close(), in.Close(), out.Close() })
 	_ = stderr.Close()
-	if err := out.SetReadDeadline(time.Now().Add(testkit.Patience)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, out.SetReadDeadline(time.Now().Add(testkit.Patience)))
 	return p, input, bufio.NewReader(out)
 }
 

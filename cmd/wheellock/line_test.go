@@ -117,9 +117,7 @@ func TestShowOfALineBehindRedisson(t *testing.T) {
 	conn, release := outsider.Client.Dedicate()
 	defer release()
 	defer conn.Close()
-	if err := conn.Do(t.Context(), conn.B().Subscribe().Channel(keys.LockChannel("stock:7")).Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, conn.Do(t.Context(), conn.B().Subscribe().Channel(keys.LockChannel("stock:7")).Build()).Error())
 	listeners(2)
 	is("waiting    3 processes\n", " waiting=3 ")
 }

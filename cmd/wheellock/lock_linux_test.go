@@ -53,9 +53,7 @@ const (
 func processes(t *testing.T, in, id int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path) // a process may end at any time
 		_, after, _ := strings.Cut(string(stat), ") ")
@@ -106,9 +104,7 @@ func TestPartition(t *testing.T) {
 			testkit.MustUnlock(t, h)
 			if script == polite {
 				termed, err := os.Stat(string(d) + ".termed")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, err)
 				early := now.Sub(termed.ModTime())
 				if early < time.Second {
 					t.Errorf("TERM came %v before another one had the lock: less than a tenth of the lease", early)
@@ -135,9 +131,7 @@ func TestShortPartition(t *testing.T) {
 	left := func() int64 { return server.MustDo("PTTL", "job").Int }
 	before := left()
 	redistest.Await(t, "a renewal", func() bool { return left() > before })
-	if err := os.WriteFile(string(d)+".done", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(string(d)+".done", nil, 0o600))
 	p.end(t)
 	p.want(t, 0)
 }
@@ -308,9 +302,7 @@ func TestAPasswordThatChanges(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "old")
 	file := filepath.Join(t.TempDir(), "password")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(file, "old\n")
 	p, d := lockedShell(t, "redis://"+server.Addr(), `echo group $$ >>$DIARY; until [ -e "$DIARY.done" ]; do sleep 0.02; done`, "--lease", "9s", "--password-file", file)

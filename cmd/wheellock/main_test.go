@@ -58,9 +58,7 @@ func patiently(args []string) []string {
 func wheellock(t *testing.T, args ...string) *program {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	p := &program{Cmd: exec.Command(self, patiently(args)...)}
 	p.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
@@ -81,9 +79,7 @@ func inside(t *testing.T, exit int, args ...string) (stdout, stderr string) {
 // begin starts it, and kills it at the end of the test if it is not over.
 func (p *program) begin(t *testing.T) *program {
 	t.Helper()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.Start())
 	t.Cleanup(func() {
 		if p.ProcessState == nil {
 			_ = p.Process.Kill()

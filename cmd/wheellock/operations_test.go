@@ -82,21 +82,15 @@ type bench struct {
 func newBench(t *testing.T, args ...string) *bench {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	redisCLI, err := exec.LookPath("redis-cli")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	bin := t.TempDir()
 	for name, line := range map[string]string{
 		"wheellock": fmt.Sprintf("%s=1 GORACE=atexit_sleep_ms=0 exec %s", asProgram, self),
 		"redis-cli": fmt.Sprintf(`exec %s $AS_AT_A_TERMINAL -u "${WHEELLOCK_REDIS%%%%\?*}"`, redisCLI),
 	} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+" \"$@\"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+" \"$@\"\n"), 0o700))
 	}
 	server := redistest.Start(t, args...)
 	return &bench{T: t, server: server, env: append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "WHEELLOCK_REDIS="+patient(server.URL()))}
@@ -194,9 +188,7 @@ func pattern(output string) *regexp.Regexp {
 func sections(t *testing.T, path string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	parts := make(map[string]string)
 	for _, part := range strings.Split(string(text), "\n## ")[1:] {
 		title, rest, _ := strings.Cut(part, "\n")
@@ -218,9 +210,7 @@ func stuck(b *bench) {
 func (b *bench) names(label string, p *program) {
 	b.Helper()
 	host, err := os.Hostname()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, err)
 	line := regexp.MustCompile(label + ` +` + regexp.QuoteMeta(fmt.Sprintf("%s@%s:%d", filepath.Base(p.Path), host, p.Process.Pid)) + `\n`)
 	redistest.Await(b.T, line.String(), func() bool { return line.MatchString(b.shell("wheellock show stock:7")) })
 }
@@ -236,13 +226,9 @@ func waiterHasIt(b *bench) {
 func refused(b *bench) {
 	b.server.MustDo("ACL", "SETUSER", "locks", "on", ">password", "~*", "+@all", "-hset")
 	conn, err := resp.Dial("tcp", b.server.Addr(), "", "", time.Minute)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, err)
 	defer conn.Close()
-	if err := conn.DoWithin(time.Minute, "AUTH", "locks", "password").Err(); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, conn.DoWithin(time.Minute, "AUTH", "locks", "password").Err())
 	if reply := conn.DoWithin(time.Minute, "HSET", "stock:7", "a", "1"); !strings.HasPrefix(reply.Text, "NOPERM") {
 		b.Fatal(reply)
 	}

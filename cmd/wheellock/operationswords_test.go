@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // docs/OPERATIONS.md quotes log records, causes, errors, options and metrics as the engine and contrib/prometheus have them.
 func TestOperationsQuotesWhatTheEngineSays(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	said, names := sources(t, "../../engine", "../../dispatcher")
 	prose := fence.ReplaceAllString(string(text), "")
 	seen := 0
@@ -51,9 +51,7 @@ func TestOperationsQuotesWhatTheEngineSays(t *testing.T) {
 		t.Errorf("only %d names were found", seen)
 	}
 	metrics, err := os.ReadFile("../../contrib/prometheus/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, name := range quoted(prose) {
 		if metric := regexp.MustCompile(`^wheellock_[a-z_]+$`).FindString(name); !strings.Contains(string(metrics), "`"+metric+"`") && metric != "" {
 			t.Errorf("there is no metric %s", metric)
@@ -66,9 +64,7 @@ func TestOperationsLinks(t *testing.T) {
 	t.Parallel()
 	const document = "../../docs/OPERATIONS.md"
 	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	links := regexp.MustCompile(`\]\(([^)#]*)#([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
 	for _, link := range links {
 		target := document
@@ -115,9 +111,7 @@ func sources(t *testing.T, roots ...string) (literals, names map[string]bool) {
 			})
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 	}
 	return literals, names
 }

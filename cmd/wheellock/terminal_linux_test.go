@@ -33,9 +33,7 @@ func openScreen(t *testing.T, url string) *screen {
 	t.Helper()
 	redistest.Require(t, "bash")
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	fd := int(master.Fd())
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
@@ -51,17 +49,13 @@ func openScreen(t *testing.T, url string) *screen {
 	defer slave.Close()
 	dir := t.TempDir()
 	self, _ := os.Executable()
-	if err := os.Symlink(self, filepath.Join(dir, "wheellock")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink(self, filepath.Join(dir, "wheellock")))
 	shell := exec.Command("bash", "--norc", "--noprofile", "-i")
 	shell.Env = append(os.Environ(), asProgram+"=1", "WHEELLOCK_REDIS="+patient(url), "PATH="+dir+":"+os.Getenv("PATH"), "PS1=ready> ", "TERM=dumb",
 		"HISTFILE=", "GORACE=atexit_sleep_ms=0")
 	shell.Stdin, shell.Stdout, shell.Stderr = slave, slave, slave
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := shell.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, shell.Start())
 	s := &screen{t: t, master: master, shell: shell.Process.Pid}
 	read := make(chan struct{})
 	go func() {
@@ -243,9 +237,7 @@ func TestSmallScreens(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := openScreen(t, server.URL())
-	if err := unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 48}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 48}))
 	s.press("wheellock lock stock:17 -- wheellock ls\n")
 	s.await("TTL  KIND")
 	if line := s.await("ready> "); !strings.Contains(line, " stock:17\n1 lock is listed\nsimple locks of other libraries: --kind simple\n") {

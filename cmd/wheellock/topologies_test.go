@@ -32,9 +32,7 @@ var topologies = map[string]func(t *testing.T) []string{
 		_, addr := ca.Serve(cert, "--requirepass", "hunter2", "--tls-auth-clients", "yes")
 		files := ca.Args(cert)
 		password := filepath.Join(t.TempDir(), "password")
-		if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(password, []byte("hunter2\n"), 0o600))
 		return []string{"--redis", "rediss://" + addr, "--password-file", password, "--cacert", files[1], "--cert", files[3], "--key", files[5]}
 	},
 }
@@ -102,9 +100,7 @@ func TestTopSeesMastersThatJoin(t *testing.T) {
 	top := wheellock(t, "top", "--interval", "100ms", "--redis", "redis://"+cluster.Addrs()[0])
 	top.Stdout = nil
 	out, err := top.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	top.begin(t)
 	lines := bufio.NewScanner(out)
 	await := func(words string) {
@@ -221,9 +217,7 @@ func TestSentinelsWithAPassword(t *testing.T) {
 	call(3, "sesame", "lock", "job", "--", "sh", "-c", "exit 3")
 	call(0, "sesame", "ls").want(t, 0, "NAME")
 	file := filepath.Join(t.TempDir(), "password") // is the server's alone
-	if err := os.WriteFile(file, []byte("hunter2"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, []byte("hunter2"), 0o600))
 	master.MustDo("ACL", "SETUSER", "app", "on", ">hunter2", "~*", "&*", "+@all")
 	call(0, "sesame", "lock", "--user", "app", "--password-file", file, "job", "--", "true")
 	call(1, "sesame", "doctor").want(t, 1, "1 sentinel is known")

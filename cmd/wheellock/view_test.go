@@ -297,9 +297,7 @@ func TestTop(t *testing.T) {
 	}
 	p := wheellock(t, "top", "--json", "--interval", "100ms", "--redis", server.URL())
 	file, err := os.CreateTemp(t.TempDir(), "stdout")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer file.Close()
 	p.Stdout = file
 	p.begin(t)
@@ -434,15 +432,11 @@ func TestWordsAfterDashes(t *testing.T) {
 func TestCtrlCWhileConnecting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer listener.Close()
 	p := wheellock(t, "ls", "--redis", "redis://"+listener.Addr().String()).begin(t)
 	conn, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer conn.Close()
 	_ = p.Process.Signal(os.Interrupt)
 	if p.end(t); !strings.Contains(p.stderr.String(), "canceled") {
@@ -497,9 +491,7 @@ func TestTopFindsWhatIsWaitedFor(t *testing.T) {
 
 	// Names that are waited for and too many to be listed do not come first, so how many wait is not known.
 	listener, err := resp.Dial("tcp", server.Addr(), "", "", 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer listener.Close()
 	many := []string{"SUBSCRIBE"}
 	for i := range 1 << 16 {

@@ -96,9 +96,7 @@ func TestWatch(t *testing.T) {
 	if got := w.want("granted", "stock:7", "b@pod-2"); got.Waiting != 0 {
 		t.Errorf("granted to the waiter: %+v", got)
 	}
-	if _, err := next.Wait(testkit.Soon(t)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.MustWait(t, next)
 	server.MustDo("DEL", "stock:7")
 	w.want("freed", "stock:7", "b@pod-2")
 	// The process of this owner has died.

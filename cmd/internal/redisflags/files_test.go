@@ -20,9 +20,7 @@ import (
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func open(t *testing.T, o engine.Options) *engine.Engine {
@@ -45,9 +43,7 @@ func TestAPasswordThatChanges(t *testing.T) {
 	}
 	write(t, f.PasswordFile, "old\r\n")
 	o, err := f.Options()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	e := open(t, o)
 	h := testkit.MustLock(t, e.Mutex("held"))
 	for name, spoil := range map[string]func(){
@@ -80,9 +76,7 @@ func TestCertificatesThatChange(t *testing.T) {
 		files := ca.Args(cert)
 		for i, path := range []string{f.CA, f.Cert, f.Key} {
 			text, err := os.ReadFile(files[2*i+1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			write(t, path, string(text))
 		}
 		if f.URL = "rediss://" + addr; round == 0 {
@@ -113,18 +107,14 @@ func TestAPasswordFromAPipe(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "secret")
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer read.Close()
 	fmt.Fprintln(write, "secret")
 	write.Close()
 	f := &redisflags.Flags{URL: "redis://" + server.Addr(), PasswordFile: fmt.Sprintf("/proc/self/fd/%d", read.Fd())}
 	for range 2 {
 		o, err := f.Options()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		open(t, o)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wheellock/wheellock/cmd/loadgen/internal/target"
 	"github.com/wheellock/wheellock/internal/load"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/figures"
 )
 
@@ -27,13 +28,9 @@ func TestJSONSchema(t *testing.T) {
 				f.Plan.Kind, f.Plan.FromRate, f.Plan.Rate = load.RW, 1, 100
 			}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var tree any
-		if err := json.Unmarshal(text, &tree); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal(text, &tree))
 		lines = append(lines, paths("", tree)...)
 	}
 	slices.Sort(lines)

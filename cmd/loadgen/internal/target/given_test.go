@@ -18,9 +18,7 @@ import (
 func connect(t *testing.T, url string) *Target {
 	t.Helper()
 	target, err := Connect(context.Background(), redisflags.Flags{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target
 }
@@ -55,14 +53,10 @@ func TestGivenServerWithTLS(t *testing.T) {
 	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
 	_, addr := ca.Serve(cert, "--tls-auth-clients", "yes", "--requirepass", "hunter2")
 	files, password := ca.Args(cert), filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte("hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(password, []byte("hunter2\n"), 0o600))
 	flags := redisflags.Flags{URL: "rediss://" + addr, PasswordFile: password, CA: files[1], Cert: files[3], Key: files[5]}
 	target, err := Connect(context.Background(), flags)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer target.Close()
 	if target.Version == "" {
 		t.Error("the server's version is not known")
@@ -134,9 +128,7 @@ func TestCluster(t *testing.T) {
 	client := target.client
 	var want []string
 	for _, key := range []string{"loadgen:a", "loadgen:b", "loadgen:c", "loadgen:d", "other"} { // on all nodes
-		if err := client.Do(context.Background(), client.B().Set().Key(key).Value("x").Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, client.Do(context.Background(), client.B().Set().Key(key).Value("x").Build()).Error())
 		if key != "other" {
 			want = append(want, key)
 		}

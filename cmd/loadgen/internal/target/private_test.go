@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/testkit/resp"
 )
 
@@ -27,9 +28,7 @@ func start(t *testing.T) (target *Target, tmp string) {
 	redistest.Require(t, "redis-server")
 	tmp = shortTemp(t)
 	target, err := Own(context.Background(), []string{os.Args[0], keeperRole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { target.Close() })
 	return target, tmp
 }
@@ -38,9 +37,7 @@ func start(t *testing.T) (target *Target, tmp string) {
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	tmp, err := os.MkdirTemp("", "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(tmp) })
 	t.Setenv("TMPDIR", tmp)
 	return tmp
@@ -59,13 +56,9 @@ func wantEmpty(t *testing.T, dir string) {
 func serverPID(t *testing.T, target *Target) int {
 	t.Helper()
 	info, err := target.client.Do(context.Background(), target.client.B().Info().Section("server").Build()).ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	pid, err := strconv.Atoi(resp.InfoFields(info)["process_id"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return pid
 }
 
@@ -93,14 +86,10 @@ func TestPrivateServerServesAndGoes(t *testing.T) {
 func TestPrivateServerOnALoopbackPortWherePathsAreLong(t *testing.T) {
 	redistest.Require(t, "redis-server")
 	tmp := filepath.Join(shortTemp(t), strings.Repeat("long", 30))
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Mkdir(tmp, 0o700))
 	t.Setenv("TMPDIR", tmp)
 	target, err := Own(context.Background(), []string{os.Args[0], keeperRole})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer target.Close()
 	if host, _, err := net.SplitHostPort(target.Place); err != nil || host != "127.0.0.1" {
 		t.Errorf("the server listens at %s, want a port of 127.0.0.1", target.Place)
@@ -114,9 +103,7 @@ func TestPrivateServerOnALoopbackPortWherePathsAreLong(t *testing.T) {
 
 func TestPrivateServerThatDiesIsReported(t *testing.T) {
 	target, tmp := start(t)
-	if err := syscall.Kill(serverPID(t, target), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Kill(serverPID(t, target), syscall.SIGKILL))
 	if err := <-target.Failed(); !strings.Contains(err.Error(), "killed") {
 		t.Errorf("reported %q, want that it was killed", err)
 	}
@@ -131,22 +118,14 @@ func TestPrivateServerGoesWithAKilledOwner(t *testing.T) {
 	owner := exec.Command(os.Args[0], ownerRole)
 	owner.Stderr = os.Stderr
 	out, err := owner.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, owner.Start())
 	defer owner.Wait()
 	defer owner.Process.Kill()
 	var place string
-	if err := json.NewDecoder(out).Decode(&place); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.NewDecoder(out).Decode(&place))
 	conn, err := net.Dial("unix", place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer conn.Close()
 	owner.Process.Kill()
 	conn.SetReadDeadline(time.Now().Add(time.Minute))
@@ -166,9 +145,7 @@ func TestPrivateServerGoesWithAKilledOwner(t *testing.T) {
 func TestPrivateServerThatCannotStart(t *testing.T) {
 	bin := t.TempDir()
 	tmp := shortTemp(t)
-	if err := os.WriteFile(filepath.Join(bin, "redis-server"), []byte("#!/bin/sh\necho no memory today\nexit 7\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(bin, "redis-server"), []byte("#!/bin/sh\necho no memory today\nexit 7\n"), 0o700))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	target, err := Own(context.Background(), []string{os.Args[0], keeperRole})
 	if err == nil {

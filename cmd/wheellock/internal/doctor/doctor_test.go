@@ -121,9 +121,7 @@ func TestWrites(t *testing.T) {
 			Args:    []string{"--appendonly", "yes", "--appendfsync", "everysec"}, Dir: t.TempDir(),
 		}
 		t.Cleanup(server.Kill)
-		if err := server.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, server.Start(t.Context()))
 		server.Do("SET", "big", strings.Repeat("x", 100_000))
 		redistest.Await(t, "the failure", func() bool { return strings.Contains(server.Do("INFO").Text, "aof_last_write_status:err") })
 		examined(t, "redis://"+redisserver.Loopback(server.Port)).want(t, "writes", Error, "AOF failed", "locks", "persistence")
@@ -254,9 +252,7 @@ func TestClients(t *testing.T) {
 	server := healthy(t, "--maxclients", "50")
 	for range 41 {
 		conn, err := net.Dial("tcp", server.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer conn.Close()
 	}
 	cure(t, server, examined(t, server.URL()).want(t, "clients", Warning, "of 50 connections are open"))
@@ -345,9 +341,7 @@ func TestProduct(t *testing.T) {
 	t.Parallel()
 	server := healthy(t)
 	said, err := exec.Command("redis-server", "--version").Output() // "Valkey server v=8.1.1 sha=00000000:0 ..."
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	words := strings.Fields(string(said))
 	product := words[0] + " " + strings.TrimPrefix(words[2], "v=")
 	server.MustDo("ACL", "SETUSER", "limited", "on", ">password", "~*", "&*", "+@all", "-info")
@@ -448,9 +442,7 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	document, err := os.ReadFile("../../../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	table := "|---|---|\n"
 	for _, c := range checks {
 		table += "| " + c.name + " | " + c.finds + " |\n"
