@@ -34,9 +34,7 @@ func newStorage(t *testing.T, redis *redistest.Server, dir string) *wheelcert.St
 	t.Helper()
 	e := testkit.Connect(t, redis.Addr(), func(o *engine.Options) { o.WatchLoss = true })
 	s, err := wheelcert.New(&certmagic.FileStorage{Path: dir}, e, wheelcert.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return s
 }
 
@@ -140,14 +138,6 @@ func TestOneOrderForAllProcesses(t *testing.T) {
 	}
 }
 
-// must ends the test if err is one.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 var errClosing = errors.New("closing time")
 
 // A name is locked once, by whomever of whichever process, and both ways to lock it know that.
@@ -156,7 +146,7 @@ func TestLocks(t *testing.T) {
 	redis, dir := redistest.Start(t), t.TempDir()
 	here, there := newStorage(t, redis, dir), newStorage(t, redis, dir)
 	ctx := testkit.Soon(t)
-	must(t, here.Lock(ctx, "a"))
+	testkit.Must(t, here.Lock(ctx, "a"))
 	for _, s := range []*wheelcert.Storage{here, there} {
 		if locked, err := s.TryLock(ctx, "a"); locked || err != nil {
 			t.Errorf("TryLock of a name that is taken: %t, %v", locked, err)
@@ -167,16 +157,16 @@ func TestLocks(t *testing.T) {
 		}
 		cancel()
 	}
-	must(t, here.RenewLockLease(ctx, "a", time.Hour))
+	testkit.Must(t, here.RenewLockLease(ctx, "a", time.Hour))
 	redistest.Await(t, "who gave up to leave the line", func() bool {
 		return !slices.ContainsFunc(redis.Keys(), func(key string) bool { return strings.HasSuffix(key, ":wheellock:line") })
 	})
-	must(t, here.Unlock(ctx, "a"))
+	testkit.Must(t, here.Unlock(ctx, "a"))
 	for _, s := range []*wheelcert.Storage{here, there} {
 		if locked, err := s.TryLock(ctx, "a"); !locked || err != nil {
 			t.Fatalf("TryLock of a free name: %t, %v", locked, err)
 		}
-		must(t, s.Unlock(ctx, "a"))
+		testkit.Must(t, s.Unlock(ctx, "a"))
 		for _, err := range []error{s.Unlock(ctx, "a"), s.RenewLockLease(ctx, "a", time.Hour)} {
 			if !errors.Is(err, engine.ErrUnlocked) {
 				t.Errorf("%v, want ErrUnlocked", err)
@@ -205,13 +195,13 @@ func TestALostLockIsTakenAgain(t *testing.T) {
 	redis, dir := redistest.Start(t), t.TempDir()
 	here, there := newStorage(t, redis, dir), newStorage(t, redis, dir)
 	ctx := testkit.Soon(t)
-	must(t, here.Lock(ctx, "a"))
+	testkit.Must(t, here.Lock(ctx, "a"))
 	lose(t, redis, "a")
-	must(t, there.Lock(ctx, "a"))
+	testkit.Must(t, there.Lock(ctx, "a"))
 	redistest.Await(t, "the loss to be told", func() bool {
 		return errors.Is(here.RenewLockLease(ctx, "a", time.Hour), engine.ErrHeld)
 	})
-	must(t, there.Unlock(ctx, "a"))
+	testkit.Must(t, there.Unlock(ctx, "a"))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -224,7 +214,7 @@ func TestALostLockIsTakenAgain(t *testing.T) {
 	if locked, err := there.TryLock(ctx, "a"); locked || err != nil {
 		t.Errorf("the lock was not taken again: %t, %v", locked, err)
 	}
-	must(t, here.Unlock(ctx, "a"))
+	testkit.Must(t, here.Unlock(ctx, "a"))
 	if keys := redis.Keys(); len(keys) != 0 {
 		t.Errorf("locks are left: %q", keys)
 	}
@@ -253,12 +243,12 @@ func TestARenewalOfWhatIsUnlockedMeanwhile(t *testing.T) {
 			redis := redistest.Start(t)
 			s := newStorage(t, redis, t.TempDir())
 			ctx := testkit.Soon(t)
-			must(t, s.Lock(ctx, "a"))
+			testkit.Must(t, s.Lock(ctx, "a"))
 			asked := false
 			meanwhile := askedFor{ctx, sync.OnceFunc(func() {
 				asked = true
-				must(t, s.Unlock(ctx, "a"))
-				must(t, then(ctx, s))
+				testkit.Must(t, s.Unlock(ctx, "a"))
+				testkit.Must(t, then(ctx, s))
 			})}
 			lose(t, redis, "a")
 			redistest.Await(t, "the loss to be told", func() bool {
@@ -269,7 +259,7 @@ func TestARenewalOfWhatIsUnlockedMeanwhile(t *testing.T) {
 				return asked
 			})
 			if name == "locked anew" {
-				must(t, s.Unlock(ctx, "a"))
+				testkit.Must(t, s.Unlock(ctx, "a"))
 			}
 			if keys := redis.Keys(); len(keys) != 0 {
 				t.Errorf("locks are left: %q", keys)
@@ -284,9 +274,9 @@ func TestUnlockUnderAnEndedContext(t *testing.T) {
 	redis := redistest.Start(t)
 	s := newStorage(t, redis, t.TempDir())
 	ctx, cancel := context.WithCancel(testkit.Soon(t))
-	must(t, s.Lock(ctx, "a"))
+	testkit.Must(t, s.Lock(ctx, "a"))
 	cancel()
-	must(t, s.Unlock(ctx, "a"))
+	testkit.Must(t, s.Unlock(ctx, "a"))
 	if keys := redis.Keys(); len(keys) != 0 {
 		t.Errorf("locks are left: %q", keys)
 	}
@@ -298,10 +288,10 @@ func TestALateUnlockSparesTheNext(t *testing.T) {
 	redis, dir := redistest.Start(t), t.TempDir()
 	here, there := newStorage(t, redis, dir), newStorage(t, redis, dir)
 	ctx := testkit.Soon(t)
-	must(t, here.Lock(ctx, "a"))
+	testkit.Must(t, here.Lock(ctx, "a"))
 	lose(t, redis, "a")
-	must(t, there.Lock(ctx, "a"))
-	must(t, here.Unlock(ctx, "a"))
+	testkit.Must(t, there.Lock(ctx, "a"))
+	testkit.Must(t, here.Unlock(ctx, "a"))
 	if locked, err := here.TryLock(ctx, "a"); locked || err != nil {
 		t.Errorf("the late Unlock released another's lock: %t, %v", locked, err)
 	}
@@ -313,12 +303,12 @@ func TestALateUnlockSparesTheNext(t *testing.T) {
 		t.Fatalf("a name was locked twice in a process: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	must(t, there.Unlock(ctx, "a"))
-	must(t, <-next)
+	testkit.Must(t, there.Unlock(ctx, "a"))
+	testkit.Must(t, <-next)
 	if locked, err := here.TryLock(ctx, "a"); locked || err != nil {
 		t.Errorf("the late Unlock released the next one's lock: %t, %v", locked, err)
 	}
-	must(t, there.Unlock(ctx, "a"))
+	testkit.Must(t, there.Unlock(ctx, "a"))
 }
 
 func TestWhatIsInvalid(t *testing.T) {

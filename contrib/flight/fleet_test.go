@@ -17,6 +17,7 @@ import (
 	"github.com/wheellock/wheellock/contrib/flight"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // member is a process that calls Do for each line of its input, which says how its fn behaves, and answers with a line.
@@ -72,17 +73,11 @@ func startProcess(t *testing.T, server *redistest.Server) *process {
 	p := &process{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), "FLIGHT_TEST_REDIS="+server.Addr()), os.Stderr
 	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	p.in, p.out = in, bufio.NewScanner(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = p.cmd.Process.Kill()
@@ -170,9 +165,7 @@ func TestTheNextComputes(t *testing.T) {
 			redistest.Await(t, "the first to compute", func() bool { return server.MustDo("EXISTS", "runs:page").Int == 1 })
 			second.ask(t, "work page")
 			if behaviour == "hang" {
-				if err := first.cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, first.cmd.Process.Kill())
 			} else if said := first.hears(t); said != "|false|no value" {
 				t.Errorf("the first got %q", said)
 			}

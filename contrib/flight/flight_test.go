@@ -20,9 +20,7 @@ import (
 func newClient(t testing.TB, server *redistest.Server) rueidis.Client {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -31,9 +29,7 @@ func newGroup(t testing.TB, server *redistest.Server, o flight.Options) (*flight
 	t.Helper()
 	e := testkit.Connect(t, server.Addr())
 	g, err := flight.New(e, newClient(t, server), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return g, e
 }
 
@@ -66,9 +62,7 @@ func TestDo(t *testing.T) {
 	})
 	t.Run("Forget has it computed anew", func(t *testing.T) {
 		wantValue(t, g, "f", "one", "one")
-		if err := g.Forget(testkit.Soon(t), "f"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, g.Forget(testkit.Soon(t), "f"))
 		wantValue(t, g, "f", "two", "two")
 	})
 	t.Run("a value that stands costs one GET", func(t *testing.T) {
@@ -187,9 +181,7 @@ func TestAValueThatCannotBeStoredIsReturned(t *testing.T) {
 	g, _ := newGroup(t, server, flight.Options{Keep: time.Hour, MaxBytes: 8})
 	client := newClient(t, server)
 	do := func(args ...string) {
-		if err := client.Do(testkit.Soon(t), client.B().Arbitrary(args...).Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, client.Do(testkit.Soon(t), client.B().Arbitrary(args...).Build()).Error())
 	}
 	wants := func(what, key string, fn func(context.Context) ([]byte, error), want error, text string) {
 		t.Helper()
@@ -238,9 +230,7 @@ func TestDoInsideItsOwnFunction(t *testing.T) {
 	server := redistest.Start(t)
 	g, e := newGroup(t, server, flight.Options{Keep: time.Hour})
 	other, err := flight.New(e, newClient(t, server), flight.Options{Keep: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var inner context.Context
 	through := func(ctx context.Context) ([]byte, error) { // by way of another key, whose function has the values of ctx
 		value, _, err := g.Do(ctx, "b", func(ctx context.Context) ([]byte, error) {
@@ -256,9 +246,7 @@ func TestDoInsideItsOwnFunction(t *testing.T) {
 				t.Errorf("Do inside of fn: %v, want ErrDeadlock", err)
 			}
 		}
-		if _, err := through(ctx); !errors.Is(err, engine.ErrDeadlock) {
-			t.Errorf("Do inside of the fn of another key: %v, want ErrDeadlock", err)
-		}
+		testkit.WantIs(t, "Do inside of the fn of another key", testkit.ResultOf(through(ctx)), engine.ErrDeadlock)
 		return []byte("outer"), nil
 	})
 	if string(value) != "outer" || err != nil {
@@ -276,17 +264,13 @@ func TestNameMapper(t *testing.T) {
 	prefix := func(name string) string { return "app:" + name }
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.NameMapper = prefix })
 	g, err := flight.New(e, newClient(t, server), flight.Options{Keep: time.Hour, NameMapper: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	wantValue(t, g, "a", "one", "one")
 	wantValue(t, g, "a", "two", "one")
 	if value := server.MustDo("GET", "app:flight:{a}:value").Text; value != "one" {
 		t.Errorf("the value in Redis is %q", value)
 	}
-	if err := g.Forget(testkit.Soon(t), "a"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, g.Forget(testkit.Soon(t), "a"))
 	wantValue(t, g, "a", "two", "two")
 }
 
@@ -296,14 +280,10 @@ func TestKeysInACluster(t *testing.T) {
 	c := redistest.StartCluster(t, 1, 0)
 	e := testkit.Join(t, c)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(client.Close)
 	g, err := flight.New(e, client, flight.Options{Keep: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, key := range []string{"", "{", "}", "{}", "%", "a"} {
 		wantValue(t, g, key, "x"+key, "x"+key)
 		wantValue(t, g, key, "other", "x"+key)
@@ -320,9 +300,7 @@ func TestAValueWaitsForItsHashSlot(t *testing.T) {
 		to = c.Nodes[1]
 	}
 	g, err := flight.New(testkit.Join(t, c), newClient(t, c.Nodes[0]), flight.Options{Keep: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, _, err = g.Do(testkit.Soon(t), "k", func(context.Context) ([]byte, error) {
 		move := c.BeginMove(slot, to)
 		move.Keys(1) // the lock has gone, and the value is nowhere

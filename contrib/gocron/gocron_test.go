@@ -35,9 +35,7 @@ func schedule(t *testing.T, option gocron.SchedulerOption, when gocron.JobDefini
 func scheduleBy(t *testing.T, clock clockwork.Clock, option gocron.SchedulerOption, when gocron.JobDefinition, job func(), opts ...gocron.JobOption) {
 	t.Helper()
 	s, err := gocron.NewScheduler(option, gocron.WithClock(clock))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		if err := s.Shutdown(); err != nil {
 			t.Error(err)
@@ -53,9 +51,7 @@ func newLocker(t *testing.T, redis *redistest.Server, opts wheelcron.LockerOptio
 	t.Helper()
 	patient := func(o *engine.Options) { o.AnswerTimeout = testkit.Patience } // of a busy machine
 	locker, err := wheelcron.NewLocker(testkit.Connect(t, redis.Addr(), patient), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return gocron.WithDistributedLocker(locker)
 }
 
@@ -142,26 +138,16 @@ func TestALateSchedulerRunsNothingTwiceAtTheEndOfMinHold(t *testing.T) {
 		const minHold = 500 * time.Millisecond
 		e, redis := enginetest.New(t, engine.Options{})
 		first, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: minHold})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		late, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{MinHold: minHold})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		time.Sleep(time.Second) // sleeps: in virtual time; the run comes later than the lockers
 		run, err := first.Lock(t.Context(), "report")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
+		testkit.Must(t, run.Unlock(t.Context()))
 		redis.SetLatency(20 * time.Millisecond)
 		time.Sleep(minHold - 30*time.Millisecond) // sleeps: in virtual time; the first question arrives before the end, the second behind it
-		if _, err := late.Lock(t.Context(), "report"); !errors.Is(err, engine.ErrHeld) {
-			t.Errorf("Lock: %v, want ErrHeld", err)
-		}
+		testkit.WantIs(t, "Lock", testkit.ResultOf(late.Lock(t.Context(), "report")), engine.ErrHeld)
 		if _, err := late.Lock(t.Context(), "report"); err != nil { // of the next period
 			t.Error(err)
 		}
@@ -186,9 +172,7 @@ func TestALostAnswerLeavesNoRunOut(t *testing.T) {
 			return err
 		}
 		time.Sleep(time.Minute)
-		if err := due(0); err != nil {
-			w.T.Fatal(err)
-		}
+		testkit.Must(w.T, due(0))
 		if err := due(1); !errors.Is(err, wheelcron.ErrRan) {
 			w.T.Fatal(err)
 		}
@@ -216,14 +200,10 @@ func TestTwoJobsOfOneNameAreTold(t *testing.T) {
 		e, _ := enginetest.New(t, engine.Options{})
 		var log strings.Builder
 		l, err := wheelcron.NewLocker(e, wheelcron.LockerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		time.Sleep(time.Second) // sleeps: in virtual time
 		run, err := l.Lock(t.Context(), "main.func1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for range 2 {
 			if _, err := l.Lock(t.Context(), "main.func1"); !errors.Is(err, wheelcron.ErrSameName) || !errors.Is(err, engine.ErrHeld) {
 				t.Errorf("%v, want ErrSameName that is ErrHeld", err)
@@ -245,9 +225,7 @@ func TestTwoJobsOfOneNameAreTold(t *testing.T) {
 			t.Errorf("%v, want ErrSameName", err)
 		}
 		elsewhere, err := e.FencedMutex("gocron:other").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if _, err := l.Lock(t.Context(), "other"); errors.Is(err, wheelcron.ErrSameName) {
 			t.Errorf("%v, and another has it", err)
 		}
@@ -355,9 +333,7 @@ func TestTheLeaderRunsTheJobs(t *testing.T) {
 	var electors [2]*wheelcron.Elector
 	for i := range electors {
 		elector, err := wheelcron.NewElector(testkit.Connect(t, redis.Addr()), "scheduler", elect.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		t.Cleanup(elector.Close)
 		electors[i] = elector
 		if i == 0 {
@@ -370,9 +346,7 @@ func TestTheLeaderRunsTheJobs(t *testing.T) {
 		t.Errorf("the other ran the job %d times, and is the leader: %v", runs[1].Load(), err)
 	}
 	electors[0].Close()
-	if err := electors[0].IsLeader(t.Context()); !errors.Is(err, wheelcron.ErrNotLeader) {
-		t.Errorf("after Close: %v", err)
-	}
+	testkit.WantIs(t, "after Close", electors[0].IsLeader(t.Context()), wheelcron.ErrNotLeader)
 	redistest.Await(t, "the other's runs", func() bool { return runs[1].Load() >= 20 })
 }
 
@@ -393,9 +367,7 @@ func TestTheEndOfACampaignIsLogged(t *testing.T) {
 			var log strings.Builder
 			errorsOnly := &slog.HandlerOptions{Level: slog.LevelError}
 			elector, err := wheelcron.NewElector(e, "scheduler", elect.Options{Logger: slog.New(slog.NewTextHandler(&log, errorsOnly))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			t.Cleanup(elector.Close)
 			redistest.Await(t, "the leadership", func() bool { return elector.IsLeader(t.Context()) == nil })
 			c.end(e, elector)
@@ -420,9 +392,7 @@ func TestWhatIsInvalid(t *testing.T) {
 		t.Error(err)
 	}
 	elector, err := wheelcron.NewElector(e, "", elect.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	redistest.Await(t, "the end of the campaign", func() bool { return errors.Is(elector.IsLeader(t.Context()), engine.ErrInvalid) })
 	elector.Close()
 }

@@ -27,9 +27,7 @@ func open(t *testing.T, client redis.UniversalClient) *engine.Engine {
 	t.Helper()
 	t.Cleanup(func() { client.Close() })
 	opts, err := goredis.Options(client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	e := testkit.MustOpen(t, func(ctx context.Context) (*engine.Engine, error) { return engine.Open(ctx, opts) })
 	t.Cleanup(func() { e.Close() })
 	return e
@@ -246,9 +244,7 @@ func TestWhatIsRefused(t *testing.T) {
 	client := redis.NewClient(&redis.Options{})
 	t.Cleanup(func() { client.Close() })
 	pipeliner, err := client.AutoPipeline()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	hook := func(context.Context, *redis.Conn) error { return nil }
 	for name, c := range map[string]struct {
 		client redis.UniversalClient

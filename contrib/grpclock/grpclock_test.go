@@ -57,13 +57,9 @@ func serve(t *testing.T, e *engine.Engine, o grpclock.Options, s service) health
 	t.Helper()
 	o.Key = keyOf
 	unary, err := grpclock.Unary(e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	stream, err := grpclock.Stream(e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	recovering := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -78,15 +74,11 @@ func serve(t *testing.T, e *engine.Engine, o grpclock.Options, s service) health
 	server := grpc.NewServer(grpc.ChainUnaryInterceptor(recovering, unary), grpc.ChainStreamInterceptor(stream))
 	healthpb.RegisterHealthServer(server, s)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	over := make(chan error, 1)
 	go func() { over <- server.Serve(listener) }()
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		_ = conn.Close()
 		server.Stop()
@@ -193,16 +185,12 @@ func TestStreams(t *testing.T) {
 	for range 2 {
 		ctx, leave := context.WithCancel(testkit.Soon(t))
 		first, err := client.Watch(ctx, &healthpb.HealthCheckRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if _, err := first.Recv(); err != nil {
 			t.Fatal(err)
 		}
 		second, err := client.Watch(testkit.Soon(t), &healthpb.HealthCheckRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if _, err := second.Recv(); status.Code(err) != codes.ResourceExhausted {
 			t.Errorf("another stream gets %v", err)
 		}

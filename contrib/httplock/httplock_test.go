@@ -25,9 +25,7 @@ import (
 func serve(t *testing.T, e *engine.Engine, opts httplock.Options, handle http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	exclusive, err := httplock.New(e, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	site := httptest.NewServer(exclusive(handle))
 	t.Cleanup(site.Close)
 	return site
@@ -52,9 +50,7 @@ func post(t *testing.T, site *httptest.Server, key string) (*http.Response, erro
 func wants(t *testing.T, site *httptest.Server, key string, status int) *http.Response {
 	t.Helper()
 	answer, err := post(t, site, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if answer.StatusCode != status {
 		t.Errorf("%s, want %d", answer.Status, status)
 	}
@@ -163,9 +159,7 @@ func TestTheLockIsReleased(t *testing.T) {
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, site.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		r.Header.Set("Idempotency-Key", "leaves")
 		done := make(chan struct{})
 		go func() {
@@ -189,9 +183,7 @@ func TestAnOutageHoldsNoAnswerBack(t *testing.T) {
 	virtual.Test(t, func(w *virtual.World) {
 		e, link := w.Connect()
 		exclusive, err := httplock.New(e, httplock.Options{})
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		testkit.Must(w.T, err)
 		site := exclusive(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { link.Down.Lose(time.Now().Add(time.Hour)) }))
 		r := httptest.NewRequestWithContext(w.T.Context(), http.MethodPost, "/", nil)
 		r.Header.Set("Idempotency-Key", "a")

@@ -31,9 +31,7 @@ func limitOf(n int, with ...func(*httplock.LimitOptions)) httplock.LimitOptions 
 func limited(t *testing.T, e *engine.Engine, o httplock.LimitOptions, handle http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	limit, err := httplock.Limit(e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	site := httptest.NewServer(limit(handle))
 	t.Cleanup(site.Close)
 	return site
@@ -109,9 +107,7 @@ func TestLimitInAnOutage(t *testing.T) {
 			limit, err := httplock.Limit(e, limitOf(5, func(o *httplock.LimitOptions) {
 				o.OnOutage, o.Here, o.Wait = c.on, c.here, 50*time.Millisecond
 			}))
-			if err != nil {
-				w.T.Fatal(err)
-			}
+			testkit.Must(w.T, err)
 			site = limit(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				if httplock.IdempotencyKey(r) == "a" {
 					answers = append(answers, ask("a"))
@@ -175,7 +171,5 @@ func TestLimitOptions(t *testing.T) {
 			t.Errorf("%v, want one about %s", err, want)
 		}
 	}
-	if _, err := httplock.Limit(nil, limitOf(1)); !errors.Is(err, engine.ErrInvalid) {
-		t.Errorf("without an engine: %v", err)
-	}
+	testkit.WantIs(t, "without an engine", testkit.ResultOf(httplock.Limit(nil, limitOf(1))), engine.ErrInvalid)
 }

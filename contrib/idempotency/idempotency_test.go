@@ -28,9 +28,7 @@ import (
 func newClient(t testing.TB, addr string) rueidis.Client {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -52,9 +50,7 @@ func serve(t *testing.T, e *engine.Engine, client rueidis.Client, o idempotency.
 	o.Client = byHeader
 	o.NotKept = func(_ *http.Request, err error) { s.notKept <- err }
 	once, err := idempotency.New(e, client, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	s.Server = httptest.NewUnstartedServer(once(handle))
 	s.Config.ErrorLog = log.New(t.Output(), "", 0) // of handlers that panic
 	s.Start()
@@ -299,15 +295,11 @@ func TestAStreamPassesAtOnce(t *testing.T) {
 		_, _ = io.WriteString(w, "two")
 	})
 	r, err := http.NewRequestWithContext(testkit.Soon(t), http.MethodPost, s.URL+"/orders?n=1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r.Header.Set("Idempotency-Key", "k")
 	r.Header.Set("X-Account", "a")
 	answer, err := s.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer answer.Body.Close()
 	begin := make([]byte, 4)
 	if _, err := io.ReadFull(answer.Body, begin); err != nil || string(begin) != "one " {
@@ -336,9 +328,7 @@ func TestAProxyBehindTheMiddleware(t *testing.T) {
 	}))
 	t.Cleanup(upstream.Close)
 	to, err := url.Parse(upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.ErrorLog = log.New(t.Output(), "", 0)
 	s, _ := newSite(t, idempotency.Options{Wait: testkit.Patience}, proxy.ServeHTTP)
@@ -459,9 +449,7 @@ func TestInACluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 1, 0)
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: c.Addrs(), DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(client.Close)
 	s := serve(t, testkit.Join(t, c), client, idempotency.Options{}, func(http.ResponseWriter, *http.Request) {})
 	for _, key := range []string{"k", "{", "}", "{}", "a{b}c"} {
@@ -499,8 +487,6 @@ func TestOptions(t *testing.T) {
 			return idempotency.New(e, nil, idempotency.Options{Client: byHeader})
 		},
 	} {
-		if _, err := make(); !errors.Is(err, engine.ErrInvalid) {
-			t.Errorf("without an engine or a client: %v", err)
-		}
+		testkit.WantIs(t, "without an engine or a client", testkit.ResultOf(make()), engine.ErrInvalid)
 	}
 }

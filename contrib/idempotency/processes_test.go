@@ -18,6 +18,7 @@ import (
 	"github.com/wheellock/wheellock/contrib/idempotency"
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // member is a process that serves orders, counts them in Redis, and stands still at a step: before or after a command of the store, or in the work.
@@ -83,17 +84,11 @@ func startProcess(t *testing.T, redis *redistest.Server, step string) *process {
 	p := &process{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), "IDEMPOTENCY_TEST_REDIS="+redis.Addr(), "IDEMPOTENCY_TEST_STEP="+step), os.Stderr
 	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	p.out = bufio.NewScanner(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, p.cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = p.cmd.Process.Kill()
@@ -157,9 +152,7 @@ func TestAProcessIsKilled(t *testing.T) {
 			if said := first.says(t); said != "there" {
 				t.Fatalf("a process said %q", said)
 			}
-			if err := first.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, first.cmd.Process.Kill())
 			if err := <-gone; err == nil {
 				t.Error("a request to a process that was killed has an answer")
 			}

@@ -94,9 +94,7 @@ func TestTheFirstAnswerIsThatOfTheHandlerAlone(t *testing.T) {
 				early := 0
 				hints := &httptrace.ClientTrace{Got1xxResponse: func(code int, _ textproto.MIMEHeader) error { early = code; return nil }}
 				answer, err := s.ask(http.MethodPost, "k", "", func(r *http.Request) { *r = *r.WithContext(httptrace.WithClientTrace(r.Context(), hints)) })
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, err)
 				answer.Header.Del("Date")
 				answer.Header.Del("Trailer")
 				answer.Header.Del("Content-Length") // a repetition is not flushed

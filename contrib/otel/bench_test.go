@@ -25,9 +25,7 @@ func (discard) Shutdown(context.Context) error                        { return n
 func BenchmarkPairs(b *testing.B) {
 	server := redistest.Start(b)
 	metrics, err := wheelotel.NewMetrics(wheelotel.Options{MeterProvider: metric.NewMeterProvider(metric.WithReader(metric.NewManualReader()))})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, err)
 	plain := testkit.Connect(b, server.Addr())
 	measured := testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = metrics.Observer() })
 	traced := func(name string, sampler sdk.Sampler) {

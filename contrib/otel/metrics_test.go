@@ -27,9 +27,7 @@ func newMetrics(tb testing.TB, class func(string) string) (*wheelotel.Metrics, *
 	tb.Helper()
 	reader := metric.NewManualReader()
 	m, err := wheelotel.NewMetrics(wheelotel.Options{MeterProvider: metric.NewMeterProvider(metric.WithReader(reader)), Class: class})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(tb, err)
 	return m, reader
 }
 
@@ -37,9 +35,7 @@ func newMetrics(tb testing.TB, class func(string) string) (*wheelotel.Metrics, *
 func collect(t *testing.T, reader *metric.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var now metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, reader.Collect(t.Context(), &now))
 	all := make(map[string]metricdata.Metrics)
 	for _, scope := range now.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -110,10 +106,7 @@ func TestStatsAreThoseOfTheEngine(t *testing.T) {
 		t.Errorf("the oldest hold: %v", gauge)
 	}
 	testkit.MustUnlock(t, h)
-	h, err := waiter.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h = testkit.MustWait(t, waiter)
 	if got, want := total(collect(t, reader)["wheellock.lock.handoffs"]), e.Stats().Handoffs; got != want || want == 0 {
 		t.Errorf("%d handoffs, want %d", got, want)
 	}
@@ -141,9 +134,7 @@ func TestSeveralEngines(t *testing.T) {
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	for _, name := range []string{"up", "closed"} {
 		metrics, err := wheelotel.NewMetrics(wheelotel.Options{MeterProvider: named{provider, name}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		e := testkit.Connect(t, server.Addr())
 		metrics.Attach(e)
 		if name == "closed" {
@@ -151,9 +142,7 @@ func TestSeveralEngines(t *testing.T) {
 		}
 	}
 	var now metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &now); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, reader.Collect(t.Context(), &now))
 	links := make(map[string]int64)
 	for _, scope := range now.ScopeMetrics {
 		name, _ := scope.Scope.Attributes.Value("engine")
@@ -229,9 +218,7 @@ func TestReadmeHasTheInstruments(t *testing.T) {
 		want = append(want, strings.TrimSpace(name+" "+m.Unit+" "+strings.Join(attributes, ", ")))
 	}
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var got []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(wheellock\\.[\\w.]+)` \\| [\\w ]+ \\| (\\S+) \\| ([a-z, ]*) ?\\|").FindAllStringSubmatch(string(text), -1) {
 		got = append(got, strings.TrimSpace(row[1]+" "+row[2]+" "+strings.TrimSpace(row[3])))

@@ -105,9 +105,7 @@ func TestATraceOfALock(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			h, err := lock(w, w.FencedMutex("stock:7"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			_, work := w.user.Start(h.Context(w.ctx), "work")
 			work.End()
 			if strings.HasSuffix(name, "Async") {
@@ -115,9 +113,7 @@ func TestATraceOfALock(t *testing.T) {
 			} else {
 				err = h.Unlock(w.ctx)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			wait, hold := w.span("wheellock.wait", w.caller.SpanContext()), w.span("wheellock.hold", w.caller.SpanContext())
 			unlock := w.span("wheellock.unlock", hold.SpanContext())
 			w.span("work", hold.SpanContext())
@@ -152,9 +148,7 @@ func TestTheSpanOfAWaitLastsAsLongAsIt(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // sleeps: how long the wait lasts, at least
 	testkit.MustUnlock(t, taken)
 	h, err := f.Wait(w.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if wait := w.span("wheellock.wait", w.caller.SpanContext()); wait.EndTime().Sub(wait.StartTime()) < 20*time.Millisecond {
 		t.Errorf("the span lasted %v", wait.EndTime().Sub(wait.StartTime()))
 	}
@@ -196,9 +190,7 @@ func TestTheSpanOfALoss(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h, err := w.Lock(w.ctx, w.Mutex("a"), engine.WithLease(time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	work := h.Context(w.ctx)
 	hold := w.span("wheellock.hold", w.caller.SpanContext())
 	w.wants(hold, "lost", codes.Error, "lost while held")
@@ -230,15 +222,11 @@ func TestPermitsAreTraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, err := w.Acquire(w.ctx, p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if _, err := w.TryAcquire(w.ctx, p, 1); !testkit.IsAny(err, engine.ErrHeld) {
 		t.Fatal(err)
 	}
-	if err := h.Unlock(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, h.Unlock(w.ctx))
 	if hold := w.span("wheellock.hold", w.caller.SpanContext()); attributeOf(hold.Attributes(), "wheellock.lock.kind") != "permits" {
 		t.Errorf("%v", hold.Attributes())
 	}
@@ -253,12 +241,8 @@ func TestACancelledFutureLeavesNoLock(t *testing.T) {
 		time.Sleep(time.Duration(i) * time.Microsecond / 4) // sleeps: so that the grant and the cancellation meet
 		if !f.Cancel() {
 			h, err := f.Wait(w.ctx) // it may be on its way
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := h.Unlock(w.ctx); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
+			testkit.Must(t, h.Unlock(w.ctx))
 		}
 	}
 	redistest.Await(t, "the lock to be free", func() bool { return w.Stats().Held == 0 && w.Stats().Waiting == 0 })
@@ -300,9 +284,7 @@ func TestAPanicOfASpanProcessorLeavesNoLock(t *testing.T) {
 	var held []*wheelotel.Hold
 	for _, name := range []string{"c", "d"} {
 		h, err := w.Lock(w.ctx, w.Mutex(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		held = append(held, h)
 	}
 	w.provider.RegisterSpanProcessor(failing{tracetest.NewSpanRecorder()})
@@ -323,12 +305,8 @@ func TestWithoutRecording(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sdk.WithSampler(sdk.NeverSample()))
 	h, err := w.Lock(w.ctx, w.Mutex("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Unlock(h.Context(w.ctx)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, h.Unlock(h.Context(w.ctx)))
 	if err := h.Unlock(w.ctx); !testkit.IsAny(err, engine.ErrUnlocked) {
 		t.Errorf("unlocked twice: %v", err)
 	}
@@ -342,12 +320,8 @@ func TestWhatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h, err := w.Lock(w.ctx, w.Mutex("a\xff"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Unlock(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, h.Unlock(w.ctx))
 	testkit.MustLock(t, w.Mutex("b"))
 	over, cancel := context.WithTimeoutCause(w.ctx, time.Millisecond, errors.New("closing time of \xff"))
 	defer cancel()
@@ -379,17 +353,13 @@ func TestSpansCostNoGoroutine(t *testing.T) {
 	var held []*wheelotel.Hold
 	for i := range holds {
 		h, err := w.Lock(w.ctx, w.Mutex(testkit.Name24("a", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		held = append(held, h)
 	}
 	if now := runtime.NumGoroutine(); now > before+holds/10 {
 		t.Errorf("%d goroutines before, %d with %d holds", before, now, holds)
 	}
 	for _, h := range held {
-		if err := h.Unlock(w.ctx); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, h.Unlock(w.ctx))
 	}
 }

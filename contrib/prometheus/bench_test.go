@@ -21,9 +21,7 @@ func BenchmarkPairs(b *testing.B) {
 		class, _, _ := strings.Cut(name, ":")
 		return class
 	}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, err)
 	nothing := &engine.Observer{Granted: func(engine.Grant) {}, Failed: func(engine.Failure) {}, Ended: func(engine.End) {}}
 	for name, observer := range map[string]*engine.Observer{"without": nil, "idle observer": nothing, "with": metrics.Observer()} {
 		e := testkit.Connect(b, server.Addr(), func(o *engine.Options) { o.Observer = observer })

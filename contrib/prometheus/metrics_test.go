@@ -24,9 +24,7 @@ import (
 func newMetrics(tb testing.TB, opts wheelprom.Options) *wheelprom.Metrics {
 	tb.Helper()
 	m, err := wheelprom.New(opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testkit.Must(tb, err)
 	return m
 }
 
@@ -36,9 +34,7 @@ func gather(t *testing.T, c prometheus.Collector) map[string]*dto.MetricFamily {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	all := make(map[string]*dto.MetricFamily)
 	for _, f := range families {
 		all[f.GetName()] = f
@@ -122,10 +118,7 @@ func TestStatsAreThoseOfTheEngine(t *testing.T) {
 		t.Error("the oldest hold does not grow older")
 	}
 	testkit.MustUnlock(t, h)
-	h, err := waiter.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h = testkit.MustWait(t, waiter)
 	stats := e.Stats()
 	want("wheellock_handoffs_total", float64(stats.Handoffs))
 	want("wheellock_acquires_total", float64(stats.Attempts))
@@ -219,9 +212,7 @@ func TestReadmeHasTheMetrics(t *testing.T) {
 		want = append(want, name+" "+strings.ToLower(f.GetType().String())+" "+strings.Join(labels, ", "))
 	}
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var got []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(wheellock_\\w+)` \\| (\\w+) \\| ([a-z, ]*) ?\\|").FindAllStringSubmatch(string(text), -1) {
 		got = append(got, row[1]+" "+row[2]+" "+strings.TrimSpace(row[3]))

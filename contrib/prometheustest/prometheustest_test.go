@@ -125,9 +125,7 @@ func scrape(t *testing.T) []labels.Labels {
 	t.Helper()
 	server := redistest.Start(t)
 	metrics, err := wheelprom.New(wheelprom.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	e := testkit.Connect(t, server.Addr(), func(o *engine.Options) { o.Observer = metrics.Observer() })
 	metrics.Attach(e)
 	registry := prometheus.NewRegistry()
@@ -150,18 +148,14 @@ func scrape(t *testing.T) []labels.Labels {
 func get(t *testing.T, exporter *httptest.Server) (series []labels.Labels) {
 	t.Helper()
 	answer, err := exporter.Client().Get(exporter.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Fatal(answer.Status)
 	}
 	text := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := text.TextToMetricFamilies(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for name, f := range families {
 		for _, m := range f.GetMetric() {
 			add := func(suffix string, more ...string) {
@@ -280,7 +274,5 @@ func read(t *testing.T, name string, into any) {
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }

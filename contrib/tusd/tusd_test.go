@@ -42,9 +42,7 @@ type site struct {
 func serve(t *testing.T, e *engine.Engine, dir string, change ...func(*handler.Config)) *site {
 	t.Helper()
 	locker, err := wheeltus.New(e, wheeltus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	composer := handler.NewStoreComposer()
 	filestore.New(dir).UseIn(composer)
 	locker.UseIn(composer)
@@ -56,9 +54,7 @@ func serve(t *testing.T, e *engine.Engine, dir string, change ...func(*handler.C
 		c(&config)
 	}
 	h, err := handler.NewHandler(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server := httptest.NewServer(http.StripPrefix("/files/", h))
 	t.Cleanup(server.Close)
 	return &site{t, server.URL + "/files/"}
@@ -275,21 +271,15 @@ func TestErrors(t *testing.T) {
 	}
 	redis := redistest.Start(t)
 	locker, err := wheeltus.New(testkit.Connect(t, redis.Addr()), wheeltus.Options{Prefix: "uploads:"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	locks := func() handler.Lock {
 		lock, err := locker.NewLock("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return lock
 	}
 	first := locks()
 	wanted := make(chan struct{})
-	if err := first.Lock(t.Context(), func() { close(wanted) }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, first.Lock(t.Context(), func() { close(wanted) }))
 	if keys := redis.Keys(); fmt.Sprint(keys) != "[uploads:a]" {
 		t.Errorf("keys %q", keys)
 	}
@@ -312,22 +302,16 @@ func TestNobodyIsInterruptedForOneThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, redis := enginetest.New(t, engine.Options{})
 		other, err := redis.Open(t.Context(), engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer other.Close()
 		locks := func(e *engine.Engine, wanted func()) handler.Lock {
 			locker, err := wheeltus.New(e, wheeltus.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			lock, err := locker.NewLock("a")
 			if err == nil {
 				err = lock.Lock(t.Context(), wanted)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			return lock
 		}
 		way := make(chan struct{})

@@ -13,18 +13,12 @@ import (
 func TestRequestUnlockMayUnlock(t *testing.T) {
 	t.Parallel()
 	locker, err := wheeltus.New(testkit.Connect(t, redistest.Start(t).Addr()), wheeltus.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	first, _ := locker.NewLock("a")
 	second, _ := locker.NewLock("a") // NewLock never fails
 	unlocked := make(chan error, 1)
-	if err := first.Lock(t.Context(), func() { unlocked <- first.Unlock() }); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Lock(testkit.Soon(t), func() {}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, first.Lock(t.Context(), func() { unlocked <- first.Unlock() }))
+	testkit.Must(t, second.Lock(testkit.Soon(t), func() {}))
 	if err := testkit.Receive(t, "Unlock inside requestUnlock", unlocked); err != nil {
 		t.Error(err)
 	}
