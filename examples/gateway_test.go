@@ -191,9 +191,7 @@ func TestThePagesAreTheCode(t *testing.T) {
 	code := ""
 	for _, path := range []string{"gateway/main.go", "../contrib/grpclock/example_test.go", "../engine/elect/example_test.go"} {
 		text, err := os.ReadFile(filepath.FromSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		code += flat(string(text))
 	}
 	for _, block := range append(testkit.CodeBlocks(t, "docs/GATEWAY.md", "go"), testkit.CodeBlocks(t, "docs/ELECTION.md", "go")...) {

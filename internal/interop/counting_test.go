@@ -2,13 +2,13 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestSemaphoreWithRedisson(t *testing.T) {
@@ -24,22 +24,16 @@ func TestSemaphoreWithRedisson(t *testing.T) {
 	if set, err := s.TrySetPermits(ctx, 5); set || err != nil {
 		t.Errorf("TrySetPermits of a semaphore that Redisson has set = %t, %v", set, err)
 	}
-	if err := s.Acquire(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, s.Acquire(ctx, 1))
 	java.Do("acquire semaphore permits t1 1")
 	if n, err := s.Available(ctx); n != 0 || err != nil {
 		t.Errorf("Available = %d, %v", n, err)
 	}
-	if err := s.TryAcquire(ctx, 1); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("TryAcquire of none = %v", err)
-	}
+	testkit.WantIs(t, "TryAcquire of none", s.TryAcquire(ctx, 1), engine.ErrHeld)
 	t.Run("our release wakes Redisson", func(t *testing.T) {
 		answer := java.Start("acquire semaphore permits t2 1")
 		awaitListener(t, server, "permits")
-		if err := s.Release(ctx, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, s.Release(ctx, 1))
 		woken(t, answer, "Redisson's waiter")
 	})
 	t.Run("Redisson's release wakes ours", func(t *testing.T) {
@@ -96,9 +90,7 @@ func TestLatchWithRedisson(t *testing.T) {
 	if n, err := l.Count(ctx); n != 1 || err != nil {
 		t.Errorf("Count = %d, %v", n, err)
 	}
-	if err := l.CountDown(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, l.CountDown(ctx))
 	woken(t, theirs, "Redisson's waiter")
 	within, cancel := context.WithTimeout(ctx, byMessage)
 	defer cancel()
@@ -127,9 +119,7 @@ func TestFencingWithRedisson(t *testing.T) {
 	last := int64(0)
 	for range 5 {
 		h, err := e.FencedMutex("shelf").Lock(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		ours, _ := h.Token()
 		unlock(t, h)
 		var theirs int64
@@ -149,19 +139,13 @@ func TestLimitWithRedisson(t *testing.T) {
 	java := StartRedisson(t, server)
 	e, ctx := open(t, server, engine.Options{}), context.Background()
 	h, err := e.Limit("calls", 2).Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	id := java.Do("acquire permit calls t1 1") // of those that the limit has made
-	if _, err := e.Limit("calls", 2).TryLock(ctx); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("a third: %v", err)
-	}
+	testkit.WantIs(t, "a third", testkit.ResultOf(e.Limit("calls", 2).TryLock(ctx)), engine.ErrHeld)
 	answer := java.Start("acquire permit calls t2 1")
 	awaitListener(t, server, "calls")
 	grown, err := e.Limit("calls", 4).Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	woken(t, answer, "Redisson's waiter")
 	if held, free := java.Do("acquired permit calls"), java.Do("available permit calls"); held != "4" || free != "0" {
 		t.Errorf("Redisson sees %s permits taken and %s free, want 4 and 0", held, free)
@@ -172,9 +156,7 @@ func TestLimitWithRedisson(t *testing.T) {
 	within, cancel := context.WithTimeout(ctx, byMessage)
 	defer cancel()
 	last, err := waiter.Wait(within)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, h := range []*engine.Hold{h, grown, last} {
 		unlock(t, h)
 	}
@@ -191,9 +173,7 @@ func TestPermitsWithRedisson(t *testing.T) {
 		t.Fatalf("set-permits = %s", got)
 	}
 	h, err := p.Acquire(ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	id := java.Do("acquire permit desks t1 1")
 	if n := java.Do("acquired permit desks"); n != "2" {
 		t.Errorf("Redisson sees %s permits taken, want 2", n)
@@ -220,9 +200,7 @@ func TestPermitsWithRedisson(t *testing.T) {
 		java.Do("acquire permit desks t3 1") // the last one
 		theirs := java.Start("acquire permit desks t4 1")
 		awaitListener(t, server, "desks")
-		if err := p.SetPermits(ctx, 3); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, p.SetPermits(ctx, 3))
 		woken(t, theirs, "Redisson's waiter")
 		ours := p.AcquireAsync(ctx, 2)
 		awaitListener(t, server, "desks")

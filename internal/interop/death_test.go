@@ -17,6 +17,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -70,9 +71,7 @@ func (p *pair) lastPermit(t *testing.T, name string) *engine.Hold {
 		t.Fatal(err)
 	}
 	h, err := permits.Acquire(context.Background(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return h
 }
 
@@ -163,9 +162,7 @@ func TestWaitersInLineAreKilled(t *testing.T) {
 	within, cancel := context.WithTimeout(ctx, byMessage)
 	defer cancel()
 	last, err := ours.Wait(within)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	unlock(t, last)
 }
 

@@ -21,15 +21,11 @@ import (
 func TestProgramsOfTheDocument(t *testing.T) {
 	requireJava(t)
 	driver, err := jar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server, dir := redistest.Start(t), t.TempDir()
 	program := func(language, name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(testkit.CodeBlocks(t, "docs/JAVA.md", language)[0]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(testkit.CodeBlocks(t, "docs/JAVA.md", language)[0]), 0o600))
 		return path
 	}
 	server.MustDo("SET", "stock:7:count", "200")
@@ -60,9 +56,7 @@ func TestProgramsOfTheDocument(t *testing.T) {
 func TestKindsOfTheDocument(t *testing.T) {
 	requireJava(t)
 	driver, err := jar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server, dir := redistest.Start(t), t.TempDir()
 	for _, c := range []struct {
 		language, file, frame string
@@ -72,9 +66,7 @@ func TestKindsOfTheDocument(t *testing.T) {
 		{"go", "kinds.go", goFrame, []string{"go", "run"}},
 	} {
 		path := filepath.Join(dir, c.file)
-		if err := os.WriteFile(path, []byte(fmt.Sprintf(c.frame, testkit.CodeBlocks(t, "docs/JAVA.md", c.language)[1])), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, []byte(fmt.Sprintf(c.frame, testkit.CodeBlocks(t, "docs/JAVA.md", c.language)[1])), 0o600))
 		words := append(c.words, path, server.URL())
 		if said, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil || !strings.Contains(string(said), "prints on two") {
 			t.Errorf("%q: %v\n%s", words, err, said)
@@ -142,9 +134,7 @@ func main() {
 func TestExampleOfGoAndJava(t *testing.T) {
 	requireJava(t)
 	driver, err := jar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server := redistest.Start(t)
 	server.MustDo("SET", "stock:7:count", "200")
 	var programs sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -22,9 +23,7 @@ func TestFairProcessesInOrderWithRedisson(t *testing.T) {
 	ctx := context.Background()
 	const name, rounds = "stock:7", 5
 	held, err := engines[0].FairMutex(name).Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	type place struct {
 		ours   *futures.Future[*engine.Hold]
 		theirs <-chan string
@@ -82,9 +81,7 @@ func TestFairWaiterOfRedissonGivesUp(t *testing.T) {
 	ctx := context.Background()
 	const name = "stock:7"
 	held, err := e.FairMutex(name).Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	gaveUp := java.Start("try fair %s t1 700", name)
 	redistest.Await(t, "Redisson to wait", func() bool { return server.MustDo("LLEN", scripts.FairQueue(name)).Int == 1 })
 	ours := e.FairMutex(name).LockAsync(ctx)
@@ -96,8 +93,6 @@ func TestFairWaiterOfRedissonGivesUp(t *testing.T) {
 	within, cancel := context.WithTimeout(ctx, byMessage)
 	defer cancel()
 	h, err := ours.Wait(within)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	unlock(t, h)
 }

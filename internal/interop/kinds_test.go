@@ -52,9 +52,7 @@ const byMessage = 15 * time.Second
 func contention(t *testing.T) time.Duration {
 	if text := os.Getenv("WHEELLOCK_CONTEND"); text != "" {
 		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return d
 	}
 	return time.Second
@@ -88,9 +86,7 @@ func unlock(t *testing.T, h *engine.Hold) {
 func lock(t *testing.T, m *engine.Mutex) *engine.Hold {
 	t.Helper()
 	h, err := m.Lock(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return h
 }
 

@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // TestMapping: every test that MAPPING.md names is there.
 func TestMapping(t *testing.T) {
 	text, err := os.ReadFile("MAPPING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	named := regexp.MustCompile("`([a-z/]+)\\.(Test[A-Za-z0-9]+)(?:/([^`]+))?`").FindAllStringSubmatch(string(text), -1)
 	if len(named) < 100 {
 		t.Fatalf("only %d tests are named", len(named))
@@ -39,9 +39,7 @@ func source(t *testing.T, where string) string {
 	var all strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		all.Write(text)
 	}
 	return all.String()

@@ -2,12 +2,12 @@ package interop
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
 	"github.com/wheellock/wheellock/internal/redistest"
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 // TestStaying: names that stay taken without a hold, and Wanted, beside Redisson. invariant: detached-name-stays
@@ -31,9 +31,7 @@ func (p *pair) theyWaitForMinHold(t *testing.T, k kind) {
 	name, ctx := "min-hold:"+k.redisson, context.Background()
 	granted := time.Now()
 	h, err := k.lock(p.Engine, name).Lock(ctx, engine.WithMinHold(minHold))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	early := p.java.Start("lock %s %s early", k.redisson, name)
 	p.awaitWaiter(t, k, name)
 	unlock(t, h)
@@ -58,9 +56,7 @@ func (p *pair) theyWaitForMinHold(t *testing.T, k kind) {
 func (p *pair) theyForceDetached(t *testing.T, k kind) {
 	name, ctx := "detached:"+k.redisson, context.Background()
 	id, err := lock(t, k.lock(p.Engine, name)).Detach(ctx, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if got := p.java.Do("try %s %s t1", k.redisson, name); got != "false" {
 		t.Errorf("Redisson's tryLock of what is detached = %s", got)
 	}
@@ -76,9 +72,7 @@ func (p *pair) theyForceDetached(t *testing.T, k kind) {
 		t.Fatalf("our waiter after Redisson's forceUnlock: %v", err)
 	}
 	unlock(t, h)
-	if _, err := k.lock(p.Engine, name).Adopt(ctx, id); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("Adopt after Redisson's forceUnlock = %v", err)
-	}
+	testkit.WantIs(t, "Adopt after Redisson's forceUnlock", testkit.ResultOf(k.lock(p.Engine, name).Adopt(ctx, id)), engine.ErrLost)
 }
 
 func (p *pair) weAdopt(t *testing.T, k kind) {
@@ -86,9 +80,7 @@ func (p *pair) weAdopt(t *testing.T, k kind) {
 	p.java.Do("lock %s %s t1", k.redisson, name)
 	p.java.Do("lock %s %s t1", k.redisson, name)
 	h, err := m.Adopt(ctx, p.java.Do("owner t1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if held, count := p.java.Do("heldby %s %s t1", k.redisson, name), p.java.Do("count %s %s t1", k.redisson, name); held != "false" || count != "0" {
 		t.Errorf("Redisson's isHeldByCurrentThread after our Adopt = %s, its count %s", held, count)
 	}

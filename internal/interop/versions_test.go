@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/scripts"
 )
 
@@ -72,9 +73,7 @@ func TestVersions(t *testing.T) {
 func readTable(t *testing.T) (table [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/JAVA.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, rows, _ := strings.Cut(string(text), "\n## What each version shares\n")
 	_, rows, _ = strings.Cut(rows, "\n\n| settings")
 	rows, _, _ = strings.Cut("| settings"+rows, "\n\n")
@@ -305,9 +304,7 @@ func (p *pair) minHold(t *testing.T) map[string]string {
 	waits := make(map[string]<-chan string)
 	for _, k := range []kind{kinds[0], kinds[3]} { // lock and fair
 		h, err := k.lock(p.Engine, k.redisson).Lock(t.Context(), engine.WithMinHold(3*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		waits[k.redisson] = p.java.Start("lock %s %s %s", k.redisson, k.redisson, k.redisson)
 		p.awaitWaiter(t, k, k.redisson)
 		unlock(t, h)

@@ -49,9 +49,7 @@ func open(t *testing.T, server *redistest.Server, cfg Config, others ...*rediste
 func optionsOf(t *testing.T, server *redistest.Server) engine.Options {
 	t.Helper()
 	o, err := engine.ParseURL(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return o
 }
 
@@ -322,17 +320,13 @@ func TestOpenWaitsForAServerThatStandsStill(t *testing.T) {
 	plan := aPlan()
 	plan.Check = 0 // without a witness, who would be the one that waits
 	r, err := Open(testkit.Soon(t), Config{Plan: plan, Redis: []engine.Options{optionsOf(t, server)}, Cells: PrivateCells(2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r.Close()
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	o, err := engine.ParseURL("redis://127.0.0.1:1") // nobody will ever listen there
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, err = Open(context.Background(), Config{Plan: aPlan(), Redis: []engine.Options{o}, Cells: PrivateCells(2)})
 	if err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("error %v, want one that says that the connection was refused", err)

@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/internal/testkit"
 )
 
 func TestWakerWakesInOrderAndNotBefore(t *testing.T) {
 	b, err := newWaker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	const sleepers = 200
 	woken := make(chan Instant, sleepers)
 	start := Now()
@@ -37,9 +37,7 @@ func TestWakerWakesInOrderAndNotBefore(t *testing.T) {
 // One who wants to be woken before all others is not kept waiting for them.
 func TestWakerWakesAnEarlierSleeperFirst(t *testing.T) {
 	b, err := newWaker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	woken := make(chan string, 2)
 	b.at(Now()+Instant(time.Hour), func() { woken <- "later" })
 	b.at(Now()+ms, func() { woken <- "earlier" })
@@ -51,9 +49,7 @@ func TestWakerWakesAnEarlierSleeperFirst(t *testing.T) {
 
 func TestWakerStopWakesEverybody(t *testing.T) {
 	b, err := newWaker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	woken := make(chan string, 4)
 	for range 3 {
 		b.at(Now()+Instant(time.Hour), func() { woken <- "sleeper" })

@@ -2,7 +2,6 @@ package polyglot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -35,9 +34,7 @@ func TestRenewals(t *testing.T) {
 				over = true
 			}
 		}
-		if _, err := waiter.Result(); !errors.Is(err, engine.ErrWaitTimeout) {
-			t.Errorf("our Lock beside a hold that they extend = %v", err)
-		}
+		testkit.WantIs(t, "our Lock beside a hold that they extend", testkit.ResultOf(waiter.Result()), engine.ErrWaitTimeout)
 		p.theirs.Do("unlock theirs")
 		if got := testkit.Receive(t, "their waiter", answer); got != "ok false" {
 			t.Errorf("their lock beside a hold that we renew: %s", got)
@@ -51,7 +48,7 @@ func TestTheyAreKilled(t *testing.T) {
 	beside(t, every, func(t *testing.T, p *pair) {
 		p.theirs.Do("lock dead %d 0", lease.Milliseconds())
 		waiter := p.SimpleMutex("dead").LockAsync(context.Background())
-		p.kill(t, p.theirs, func() { testkit.MustUnlock(t, mustCome(t, waiter)) })
+		p.kill(t, p.theirs, func() { testkit.MustUnlock(t, testkit.MustWait(t, waiter)) })
 	}, brief)
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
-	"github.com/wheellock/wheellock/futures"
 	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 )
@@ -71,17 +70,7 @@ func (p *pair) weWait(t *testing.T) {
 		t.Errorf("our Lock beside their hold = %v", err)
 	}
 	p.theirs.Do("unlock theirs")
-	testkit.MustUnlock(t, mustCome(t, waiter))
-}
-
-// mustCome wants our waiter to have the lock soon.
-func mustCome(t *testing.T, waiter *futures.Future[*engine.Hold]) *engine.Hold {
-	t.Helper()
-	h, err := waiter.Wait(testkit.Soon(t))
-	if err != nil {
-		t.Fatalf("our waiter: %v", err)
-	}
-	return h
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 }
 
 func (p *pair) weSee(t *testing.T) {
@@ -108,7 +97,7 @@ func (p *pair) extend(t *testing.T) {
 		t.Errorf("after their extension %v are left", left())
 	}
 	p.theirs.Do("unlock extended")
-	testkit.MustUnlock(t, mustCome(t, waiter))
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 
 	h := testkit.MustLock(t, p.SimpleMutex("extended"), engine.WithLease(testkit.Patience))
 	answer := p.awaitPoller(t, "extended")
@@ -138,9 +127,7 @@ func (p *pair) weAdopt(t *testing.T) {
 	m := p.SimpleMutex("adopted")
 	p.theirs.Do("lock adopted %d 0", long)
 	state, err := m.Inspect(testkit.Soon(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	h, err := m.Adopt(testkit.Soon(t), state.Owner)
 	if err != nil {
 		t.Fatalf("Adopt of their hold: %v", err)
@@ -155,8 +142,6 @@ func (p *pair) theyForce(t *testing.T) {
 	h := testkit.MustLock(t, p.SimpleMutex("deleted"))
 	p.server.MustDo("DEL", "deleted")
 	p.theirs.Do("lock deleted %d 0", long)
-	if err := h.Unlock(testkit.Soon(t)); !errors.Is(err, engine.ErrLost) {
-		t.Errorf("Unlock of what was deleted = %v, want ErrLost", err)
-	}
+	testkit.WantIs(t, "Unlock of what was deleted", h.Unlock(testkit.Soon(t)), engine.ErrLost)
 	p.theirs.Do("unlock deleted")
 }

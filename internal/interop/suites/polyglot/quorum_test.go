@@ -2,7 +2,6 @@ package polyglot
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -75,13 +74,11 @@ func (q *quorum) weWait(t *testing.T) {
 	if got := q.theirs.Do("lock theirs %d %d", long, long); got != "true" {
 		t.Fatalf("they lock a free name: %s", got)
 	}
-	if _, err := q.ours("theirs").TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("our TryLock beside their hold = %v", err)
-	}
+	testkit.WantIs(t, "our TryLock beside their hold", testkit.ResultOf(q.ours("theirs").TryLock(testkit.Soon(t))), engine.ErrHeld)
 	waiter := q.ours("theirs").LockAsync(context.Background())
 	q.theirs.Do("extend theirs")
 	q.theirs.Do("unlock theirs")
-	testkit.MustUnlock(t, mustCome(t, waiter))
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 }
 
 func (q *quorum) kill(t *testing.T) {
@@ -90,7 +87,7 @@ func (q *quorum) kill(t *testing.T) {
 	q.theirs.Kill()
 	killed := time.Now()
 	left := time.Duration(q.servers[1].MustDo("PTTL", "dead").Int) * time.Millisecond
-	testkit.MustUnlock(t, mustCome(t, waiter))
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 	if waited := time.Since(killed); left <= 0 || waited < left-2*time.Millisecond {
 		t.Errorf("with %v left, our waiter had the lock after %v", left, waited)
 	}

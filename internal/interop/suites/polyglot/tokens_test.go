@@ -46,21 +46,17 @@ func (p *pair) holdsBy(t *testing.T, value string) {
 		t.Fatalf("they wrote %.100q", got)
 	}
 	m := p.SimpleMutex("odd")
-	if _, err := m.TryLock(testkit.Soon(t)); !errors.Is(err, engine.ErrHeld) {
-		t.Errorf("our TryLock = %v", err)
-	}
+	testkit.WantIs(t, "our TryLock", testkit.ResultOf(m.TryLock(testkit.Soon(t))), engine.ErrHeld)
 	state, err := m.Inspect(testkit.Soon(t))
 	if err != nil || !state.Locked || state.Ours != strings.HasSuffix(t.Name(), "what_we_had") || state.Owner != value || state.TTL <= 0 {
 		state.Owner = fmt.Sprintf("%.100q", state.Owner)
 		t.Errorf("Inspect = %+v, %v", state, err)
 	}
 	waiter := m.LockAsync(context.Background())
-	if _, err := m.Lock(context.Background(), engine.WithWait(20*time.Millisecond)); !errors.Is(err, engine.ErrWaitTimeout) {
-		t.Errorf("our Lock = %v", err)
-	}
+	testkit.WantIs(t, "our Lock", testkit.ResultOf(m.Lock(context.Background(), engine.WithWait(20*time.Millisecond))), engine.ErrWaitTimeout)
 	p.theirs.Do("extend odd")
 	p.theirs.Do("unlock odd")
-	testkit.MustUnlock(t, mustCome(t, waiter))
+	testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 
 	p.theirs.Do("lock odd %d 0 %x*%d", long, text, times)
 	if freed, err := m.ForceUnlock(testkit.Soon(t)); !freed || err != nil {
@@ -84,6 +80,6 @@ func TestWithoutTTL(t *testing.T) {
 			t.Errorf("the error of a wait = %v", err)
 		}
 		p.theirs.Do("unlock endless")
-		testkit.MustUnlock(t, mustCome(t, waiter))
+		testkit.MustUnlock(t, testkit.MustWait(t, waiter))
 	})
 }

@@ -71,9 +71,7 @@ func redsyncDiffers(t *testing.T) {
 	rs := redsync.New(pool)
 
 	lock := rs.NewMutex("a", redsync.WithExpiry(time.Hour))
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, lock.Lock())
 	ctx, cancel := context.WithCancel(t.Context())
 	pause := redsync.WithRetryDelayFunc(func(int) time.Duration { return gaveUp{cancel}.NextBackoff() })
 	if err := rs.NewMutex("a", pause).LockContext(ctx); err != redsync.ErrFailed {
@@ -88,9 +86,7 @@ func redsyncDiffers(t *testing.T) {
 	}
 
 	again := rs.NewMutex("b", redsync.WithExpiry(time.Hour), redsync.WithSetNXOnExtend())
-	if err := again.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, again.Lock())
 	server.MustDo("DEL", "b")
 	if ok, err := again.Extend(); !ok || err != nil {
 		t.Errorf("Extend of a lock that has ended: %v, %v", ok, err)
@@ -105,9 +101,7 @@ func redislockDiffers(t *testing.T) {
 	ctx := testkit.Soon(t)
 
 	lock, err := redislock.Obtain(ctx, client, "a", time.Hour, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	waiting, cancel := context.WithCancel(ctx)
 	_, err = redislock.Obtain(waiting, client, "a", time.Hour, &redislock.Options{RetryStrategy: gaveUp{cancel}})
 	is(t, "a wait whose context ends", err, redislock.ErrNotObtained, context.Canceled)
@@ -139,18 +133,14 @@ func rueidislockDiffers(t *testing.T) {
 			ClientOption: rueidis.ClientOption{InitAddress: []string{server.Addr()}},
 			KeyMajority:  1, NoLoopTracking: true, KeyValidity: time.Hour, TryNextAfter: testkit.Patience,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		t.Cleanup(locker.Close)
 		return locker
 	}
 	locker, other := open(), open() // holders of a name in one locker may take each other's news of it
 	hold := func(ctx context.Context, name string) (context.Context, context.CancelFunc) {
 		held, unlock, err := locker.WithContext(ctx, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return held, unlock
 	}
 
@@ -178,9 +168,7 @@ func rueidislockDiffers(t *testing.T) {
 
 	held, unlock = hold(t.Context(), "d")
 	_, force, err := other.ForceWithContext(t.Context(), "d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	testkit.Receive(t, "the holder to be told", held.Done())
 	unlock()
 	force()
@@ -202,9 +190,7 @@ func wheellockDiffers(t *testing.T) {
 
 	calling, cancel := context.WithCancel(ctx)
 	hold, err := e.Mutex("a").Lock(calling)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	work := hold.Context(calling)
 	cancel()
 	<-work.Done()
@@ -227,9 +213,7 @@ func wheellockDiffers(t *testing.T) {
 	is(t, "a short lease", err, engine.ErrInvalid)
 
 	hold, err = e.Mutex("c").Lock(ctx, engine.WithLease(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if err := hold.Extend(ctx, time.Minute); err != nil {
 		t.Error(err)
 	}
@@ -247,9 +231,7 @@ func wheellockDiffers(t *testing.T) {
 
 	calling, cancel = context.WithCancel(ctx)
 	given, err := e.Mutex("e").Lock(calling)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	context.AfterFunc(calling, func() { given.UnlockAsync() })
 	cancel()
 	taken(t, server, "after the end of a context that gives the lock back", "e", 0)

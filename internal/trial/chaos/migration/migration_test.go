@@ -287,12 +287,8 @@ func TestTheSameName(t *testing.T) {
 	t.Cleanup(func() { client.Close() })
 
 	theirs := redsync.New(goredis.NewPool(client)).NewMutex("stock:7", redsync.WithTries(1))
-	if err := theirs.LockContext(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Mutex("stock:7").Lock(ctx); !errors.Is(err, engine.ErrForeignKey) {
-		t.Errorf("the name is redsync's: %v, want ErrForeignKey", err)
-	}
+	testkit.Must(t, theirs.LockContext(ctx))
+	testkit.WantIs(t, "the name is redsync's", testkit.ResultOf(e.Mutex("stock:7").Lock(ctx)), engine.ErrForeignKey)
 	if _, err := theirs.UnlockContext(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -311,15 +307,11 @@ func TestTheSameName(t *testing.T) {
 func TestThePageIsTheCode(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	code := ""
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		code += flat(string(text))
 	}
 	blocks := testkit.CodeBlocks(t, "docs/MIGRATING.md", "go")

@@ -77,9 +77,7 @@ func newRueidislock(t *testing.T, redis rueidis.ClientOption) rueidislock.Locker
 		KeyMajority:  1, NoLoopTracking: true, // as its README says for one Redis
 		KeyValidity: 30 * time.Second, TryNextAfter: time.Second, // for a busy machine
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(locker.Close)
 	return locker
 }
@@ -91,14 +89,10 @@ func TestRueidislocksClientOptionOpensAnEngine(t *testing.T) {
 	server.MustDo("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all")
 	redis := rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "app", Password: "secret", ClientName: "stock"}
 	_, unlock, err := newRueidislock(t, redis).TryWithContext(t.Context(), "stock:7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer unlock()
 	e, err := engine.Open(t.Context(), engine.Options{Redis: redis})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { e.Close() })
 	testkit.MustUnlock(t, testkit.MustLock(t, e.Mutex("locks:stock:7")))
 }
