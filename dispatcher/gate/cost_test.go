@@ -263,6 +263,7 @@ const (
 	ofFixedLeases = "readers with fixed leases wait"
 	toAdopt       = "all want to adopt"
 	ofPermits     = "many have permits, and more wait for some"
+	ofOneOwner    = "calls of one Owner wait to read, every other one for a longer lease"
 )
 
 // states bring a name there.
@@ -329,6 +330,13 @@ var states = map[string]func(c *populace){
 		c.free = false
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.N = int64(1 + i%3) })
 	},
+	ofOneOwner: func(c *populace) {
+		c.have(many, func(i int, w *Waiter) {
+			if w.Owner = 7; i%2 == 1 {
+				w.Watch, w.LeaseTime = false, time.Hour+time.Duration(i)*time.Millisecond
+			}
+		})
+	},
 	toAdopt: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) {
 			owned(i, w)
@@ -353,7 +361,7 @@ func TestCostOfAnEvent(t *testing.T) {
 		SpinKind:   {forAnother, byAnOwner, toAdopt},
 		SimpleKind: {forAnother, byAnOwner, toAdopt},
 		FairKind:   {forAnother, byAnOwner, toAdopt},
-		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases},
+		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases, ofOneOwner},
 		LatchKind:  {forAnother},
 
 		SemaphoreKind: {forAnother, ofPermits},
