@@ -264,6 +264,7 @@ const (
 	toAdopt       = "all want to adopt"
 	ofPermits     = "many have permits, and more wait for some"
 	ofOneOwner    = "calls of one Owner wait to read, every other one for a longer lease"
+	ofTries       = "many ask only once"
 )
 
 // states bring a name there.
@@ -337,6 +338,14 @@ var states = map[string]func(c *populace){
 			}
 		})
 	},
+	ofTries: func(c *populace) {
+		c.have(many, func(i int, w *Waiter) {
+			w.Try, w.N = true, int64(many-i)
+			if i%8 == 1 {
+				w.Owner = uint64(1000 + i)
+			}
+		})
+	},
 	toAdopt: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) {
 			owned(i, w)
@@ -356,16 +365,16 @@ func TestCostOfAnEvent(t *testing.T) {
 		return
 	}
 	for kind, names := range map[Kind][]string{
-		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt},
-		FencedKind: {forAnother, byAnOwner, toAdopt},
-		SpinKind:   {forAnother, byAnOwner, toAdopt},
-		SimpleKind: {forAnother, byAnOwner, toAdopt},
-		FairKind:   {forAnother, byAnOwner, toAdopt},
-		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases, ofOneOwner},
+		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt, ofTries},
+		FencedKind: {forAnother, byAnOwner, toAdopt, ofTries},
+		SpinKind:   {forAnother, byAnOwner, toAdopt, ofTries},
+		SimpleKind: {forAnother, byAnOwner, toAdopt, ofTries},
+		FairKind:   {forAnother, byAnOwner, toAdopt, ofTries},
+		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases, ofOneOwner, ofTries},
 		LatchKind:  {forAnother},
 
-		SemaphoreKind: {forAnother, ofPermits},
-		PermitKind:    {forAnother, ofPermits},
+		SemaphoreKind: {forAnother, ofPermits, ofTries},
+		PermitKind:    {forAnother, ofPermits, ofTries},
 	} {
 		for _, name := range names {
 			t.Run(fmt.Sprintf("kind %d, %s", kind, name), func(t *testing.T) {
