@@ -265,6 +265,7 @@ const (
 	ofPermits     = "many have permits, and more wait for some"
 	ofOneOwner    = "calls of one Owner wait to read, every other one for a longer lease"
 	ofTries       = "many ask only once"
+	toAdoptOurs   = "all want to adopt what is being renewed"
 )
 
 // states bring a name there.
@@ -346,6 +347,16 @@ var states = map[string]func(c *populace){
 			}
 		})
 	},
+	toAdoptOurs: func(c *populace) {
+		c.free = true
+		c.have(1, owned)
+		c.settle()
+		c.free, c.silent = false, true
+		c.now = max(c.now, c.entry.Machine.NextAlarm())
+		c.step("wake", func(m Machine) { m.Wake(c.now, &c.fx) })
+		ours := string(c.entry.Kind.AppendOwner(nil, c.cfg.UUID, c.cfg.Salt, c.entry.Machine.(*Lock).lease.ID))
+		c.have(many, func(i int, w *Waiter) { w.Adopts = &ours })
+	},
 	toAdopt: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) {
 			owned(i, w)
@@ -365,11 +376,11 @@ func TestCostOfAnEvent(t *testing.T) {
 		return
 	}
 	for kind, names := range map[Kind][]string{
-		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt, ofTries},
+		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt, ofTries, toAdoptOurs},
 		FencedKind: {forAnother, byAnOwner, toAdopt, ofTries},
 		SpinKind:   {forAnother, byAnOwner, toAdopt, ofTries},
 		SimpleKind: {forAnother, byAnOwner, toAdopt, ofTries},
-		FairKind:   {forAnother, byAnOwner, toAdopt, ofTries},
+		FairKind:   {forAnother, byAnOwner, toAdopt, ofTries, toAdoptOurs},
 		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases, ofOneOwner, ofTries},
 		LatchKind:  {forAnother},
 
