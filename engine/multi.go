@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -23,8 +24,8 @@ import (
 // MultiLock has its turn within the sum of these waits, and within ten times their sum if nobody waits for more than 16 s. With
 // [WithLease] the lease counts from the last member on, and MaxHold from the first.
 //
-// Its Hold ends when the first of its parts is lost; the others are then given back. Members may be of any kind and of
-// several engines.
+// Its Hold ends with the first of its parts; the others are then given back. Members may be of any kind and of several engines. Those of a
+// MultiLock among them are members.
 type MultiLock struct{ several }
 
 // lockKey is a key that a lock locks. No two members of a MultiLock may have the same one.
@@ -53,6 +54,7 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 		return nil, invalid("a MultiLock of no locks")
 	}
 	seen := make(map[string][]lockKey)
+	var members []Locker
 	names := make([]string, len(locks))
 	for i, l := range locks {
 		if l == nil || reflect.ValueOf(l).IsZero() { // also a nil *Mutex
@@ -69,11 +71,21 @@ func Multi(locks ...Locker) (*MultiLock, error) {
 			seen[k.key] = append(seen[k.key], k)
 		}
 		names[i] = l.Name()
+		if m, nested := l.(*MultiLock); nested {
+			members = append(members, m.members...)
+		} else {
+			members = append(members, l)
+		}
 	}
-	members := slices.Clone(locks)
-	slices.SortStableFunc(members, func(a, b Locker) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(members, byName)
 	whole := handle{members[0].home(), strings.Join(names, ","), multiIndex}
 	return &MultiLock{several{whole, members, len(members), (*compositeCall).askAll}}, nil
+}
+
+// byName is the order in which members are waited for: of one name, that of their servers' addresses.
+func byName(a, b Locker) int {
+	one, other := &a.home().opts.Redis, &b.home().opts.Redis
+	return cmp.Or(strings.Compare(a.Name(), b.Name()), slices.Compare(one.InitAddress, other.InitAddress), cmp.Compare(one.SelectDB, other.SelectDB))
 }
 
 // All makes one lock of the Mutexes of many names, such as all accounts of a transfer. It is [Multi] of e.Mutex of each name,

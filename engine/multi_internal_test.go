@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,5 +73,44 @@ func TestMultiLockWhoseMembersAreLostMeanwhileKeepsItsTime(t *testing.T) {
 	defer cancel()
 	if _, err = m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Lock with a context that ends: %v", err)
+	}
+}
+
+// MultiLocks wait for the locks that they have in common in one order, however these are named, or keep each other waiting.
+// invariant: multi-all-or-nothing
+func TestMultiLocksHaveTheirMembersInOneOrder(t *testing.T) {
+	t.Parallel()
+	var engines []*Engine
+	for range 2 {
+		e, err := Open(t.Context(), Options{Redis: rueidis.ClientOption{InitAddress: []string{redistest.Start(t).Addr()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		engines = append(engines, e)
+	}
+	a, b := engines[0], engines[1]
+	multi := func(locks ...Locker) *MultiLock {
+		m, err := Multi(locks...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	order := func(m *MultiLock) []lockKey {
+		keys, err := m.keys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	one := order(multi(a.Mutex("x"), b.Mutex("x"), a.Mutex("y"), a.Mutex("z")))
+	for what, m := range map[string]*MultiLock{
+		"named otherwise":   multi(a.Mutex("z"), a.Mutex("y"), b.Mutex("x"), a.Mutex("x")),
+		"with a nested one": multi(multi(a.Mutex("x"), a.Mutex("z")), a.Mutex("y"), b.Mutex("x")),
+	} {
+		if got := order(m); !slices.Equal(got, one) {
+			t.Errorf("%s: they stand otherwise", what)
+		}
 	}
 }

@@ -173,3 +173,10 @@ local function wake(l, head, how, channel)
 	end
 	return publish(how, channel .. ':' .. head, '0')
 end
+
+-- wakeNew wakes the head if it was another one before, unless it asks at this moment (me). The lock is taken: the new head learns for how long. The
+-- one before was told when the lock was detached, which ends without a release.
+local function wakeNew(l, before, me, how, channel)
+	local head = at(l, 0)
+	if before and head and head ~= before and head ~= me then wake(l, head, how, channel) end
+end

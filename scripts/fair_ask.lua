@@ -110,7 +110,10 @@ return each(#KEYS / 5, function(i)
 	end
 	if l.fault then return l.fault end -- the order of the queue cannot be told
 	if not me then return 0 end
-	if ttl ~= -2 then return refuse(l, me, code, lease, ttl) end
+	if ttl ~= -2 then
+		wakeNew(l, head, me, how, ARGV[arg + 5])
+		return refuse(l, me, code, lease, ttl)
+	end
 	local first = not unqueued and at(l, 0)
 	-- A later waiter of this engine may stand before its first, which had the lock and lost it while the answer was under way. The
 	-- engine asks only for its first waiter, so it is the first's turn.

@@ -21,7 +21,8 @@ if VERB == 'fair_release' then
 			if code ~= -1 then return code end
 			freed = 0
 		end
-		if type(call('LINDEX', l.queue, 0)) == 'table' then return freed - 1 end -- no list: there is nobody to wake
+		local before = call('LINDEX', l.queue, 0)
+		if type(before) == 'table' then return freed - 1 end -- no list: there is nobody to wake
 		local standing = call('EXISTS', l.lock) ~= 0 -- also when that is refused: then nobody is let in
 		if freed == 0 then
 			if call('HEXISTS', l.lock, successor) == 1 then -- asked again after a lost answer
@@ -39,6 +40,8 @@ if VERB == 'fair_release' then
 			end
 			local given = head and give(l, now, head, how, channel)
 			heard = given and GIVEN + given or wake(l, head, how, channel)
+		else
+			wakeNew(l, before, nil, how, channel)
 		end
 		if freed == 0 then return -1 end
 		return heard
@@ -47,7 +50,7 @@ end
 
 if VERB == 'fair_leave' then
 	-- fair_leave takes waiters of ours out of the queues of fair locks, with the claim of one of them, and frees the locks they got meanwhile. The
-	-- new head of a free lock's queue is woken.
+	-- new head is woken.
 	-- ARGV per name  3 arguments from ARGV[3i] on: how many leave, the number of the first, channel
 	-- reply per name: 0; a fault
 	return each(#KEYS / 5, function(i)
@@ -67,7 +70,7 @@ if VERB == 'fair_leave' then
 		if ours and ours.number >= first and ours.number < first + n then drop(l.claims, ours.owner) end
 		purge(l, now)
 		local refused, head = l.fault, at(l, 0) -- of a fault somebody may still stand
-		if call('EXISTS', l.lock) == 0 and (freed == 1 or head ~= before) then wake(l, head, how, channel) end
+		if freed == 1 or head ~= before then wake(l, head, how, channel) end
 		return refused or 0
 	end)
 end

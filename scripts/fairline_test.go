@@ -142,7 +142,7 @@ func TestFairLineOfManyDead(t *testing.T) {
 	}
 }
 
-// Whoever becomes the head of a free lock's queue is called, and nobody else.
+// A new head of a queue is called, also while another has the lock, and nobody else.
 func TestFairLineIsCalled(t *testing.T) {
 	b := realBox(t)
 	for _, c := range []struct {
@@ -151,11 +151,15 @@ func TestFairLineIsCalled(t *testing.T) {
 	}{
 		{turn{name: "by a release", before: "java:1+300000 me:1+600000 | me+5", owner: "me:9", call: release("me:9", 1), reply: 1}, "java:1"},
 		{turn{name: "by a release of what was lost", before: "java:1+300000 | me+5", call: release("me:9", 0), reply: -1}, "java:1"},
-		{turn{name: "not by a release while another has it", before: "java:1+300000 | me+5", owner: "java:9", call: release("me:9", 0), reply: -1}, ""},
+		{turn{name: "not by a release while another has it", before: "java:1+300000 java:2+600000 | me+5", owner: "java:9", call: release("me:9", 0), reply: -1}, ""},
 		{turn{name: "by who leaves the head", before: "me:1+300000 java:1+600000 | me+5", call: leave(1, 1)}, "java:1"},
 		{turn{name: "by who leaves with the lock", before: "java:1+600000 | me+5", owner: "me:1", call: leave(1, 1)}, "java:1"},
 		{turn{name: "not by who leaves further back", before: "java:1+600000 me:1+600000 | me+5", call: leave(1, 1)}, ""},
-		{turn{name: "not while another has the lock", before: "me:1+300000 java:1+600000 | me+5", owner: "java:9", call: leave(1, 1)}, ""},
+		{turn{name: "by who leaves the head while another has the lock", before: "me:1+300000 java:1+600000 | me+5", owner: "java:9", call: leave(1, 1)}, "java:1"},
+		{turn{name: "by a release that leaves the head then", before: "me:9+300000 java:1+600000 | me+5", owner: "java:9", call: release("me:9", 0), reply: -1}, "java:1"},
+		{turn{name: "by ours that finds the head dead then", before: "old:1+300000 you:1+300000 me:1+300000 | me+5 you+7000 old+0", owner: "java:9", call: ask(1, "OLD", 0, 0), reply: -1}, "you:1"},
+		{turn{name: "not if it is the first that joins", owner: "java:9", call: ask(9, "TRY", 1, 1), reply: -1}, ""},
+		{turn{name: "not if it is the one that asks", before: "old:1+300000 me:1+300000 | me+5 old+0", owner: "java:9", call: ask(1, "OLD", 0, 0), reply: -1}, ""},
 		{turn{name: "by ours behind one of Redisson's", before: "java:1+5000 me:1+305000 | me+5", call: ask(1, "OLD", 0, 0), reply: -5002}, "java:1"},
 		{turn{name: "not by ours behind another of ours", before: "you:1+200000 me:1+305000 | me+5 you+5", call: ask(1, "OLD", 0, 0), reply: -7}, ""},
 		{turn{name: "by ours that finds a place before it given up", before: "me:1+300000 you:1+300000 me:2+300000 | me+5 you+7000", call: ask(2, "OLD", 0, 0), reply: -7002}, "you:1"},

@@ -12,12 +12,12 @@ import "github.com/wheellock/wheellock/scripts"
 // it. Callers that want to adopt from another owner get Lost.
 func (l *Lock) endForAdopter(now Time) {
 	g, r := &l.lease, l.contest.rivals
-	if g.phase != ours || r.adopting.head == nil {
+	if g.phase != ours || r.adopting.head == nil || l.flight != None {
 		return
 	}
 	own := string(l.Kind.AppendOwner(nil, l.cfg.UUID, l.cfg.Salt, g.ID))
 	r.adopting.dismiss(l.cfg, Outcome{Why: Lost}, func(w *Waiter) bool { return *w.Adopts != own })
-	if r.adopting.head == nil || l.flight != None {
+	if r.adopting.head == nil {
 		return
 	}
 	op := l.ops(g.write).releaseOp(g.mayBeInLine())

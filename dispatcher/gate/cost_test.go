@@ -263,6 +263,9 @@ const (
 	ofFixedLeases = "readers with fixed leases wait"
 	toAdopt       = "all want to adopt"
 	ofPermits     = "many have permits, and more wait for some"
+	ofOneOwner    = "calls of one Owner wait to read, every other one for a longer lease"
+	ofTries       = "many ask only once"
+	toAdoptOurs   = "all want to adopt what is being renewed"
 )
 
 // states bring a name there.
@@ -329,6 +332,31 @@ var states = map[string]func(c *populace){
 		c.free = false
 		c.have(many, func(i int, w *Waiter) { owned(i, w); w.N = int64(1 + i%3) })
 	},
+	ofOneOwner: func(c *populace) {
+		c.have(many, func(i int, w *Waiter) {
+			if w.Owner = 7; i%2 == 1 {
+				w.Watch, w.LeaseTime = false, time.Hour+time.Duration(i)*time.Millisecond
+			}
+		})
+	},
+	ofTries: func(c *populace) {
+		c.have(many, func(i int, w *Waiter) {
+			w.Try, w.N = true, int64(many-i)
+			if i%8 == 1 {
+				w.Owner = uint64(1000 + i)
+			}
+		})
+	},
+	toAdoptOurs: func(c *populace) {
+		c.free = true
+		c.have(1, owned)
+		c.settle()
+		c.free, c.silent = false, true
+		c.now = max(c.now, c.entry.Machine.NextAlarm())
+		c.step("wake", func(m Machine) { m.Wake(c.now, &c.fx) })
+		ours := string(c.entry.Kind.AppendOwner(nil, c.cfg.UUID, c.cfg.Salt, c.entry.Machine.(*Lock).lease.ID))
+		c.have(many, func(i int, w *Waiter) { w.Adopts = &ours })
+	},
 	toAdopt: func(c *populace) {
 		c.have(many, func(i int, w *Waiter) {
 			owned(i, w)
@@ -348,16 +376,16 @@ func TestCostOfAnEvent(t *testing.T) {
 		return
 	}
 	for kind, names := range map[Kind][]string{
-		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt},
-		FencedKind: {forAnother, byAnOwner, toAdopt},
-		SpinKind:   {forAnother, byAnOwner, toAdopt},
-		SimpleKind: {forAnother, byAnOwner, toAdopt},
-		FairKind:   {forAnother, byAnOwner, toAdopt},
-		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases},
+		MutexKind:  {forAnother, byAnOwner, forARenewal, toAdopt, ofTries, toAdoptOurs},
+		FencedKind: {forAnother, byAnOwner, toAdopt, ofTries},
+		SpinKind:   {forAnother, byAnOwner, toAdopt, ofTries},
+		SimpleKind: {forAnother, byAnOwner, toAdopt, ofTries},
+		FairKind:   {forAnother, byAnOwner, toAdopt, ofTries, toAdoptOurs},
+		RWKind:     {forAnother, byAnOwner, forReaders, beforeOthers, forADowngrade, forARenewal, ofFixedLeases, ofOneOwner, ofTries},
 		LatchKind:  {forAnother},
 
-		SemaphoreKind: {forAnother, ofPermits},
-		PermitKind:    {forAnother, ofPermits},
+		SemaphoreKind: {forAnother, ofPermits, ofTries},
+		PermitKind:    {forAnother, ofPermits, ofTries},
 	} {
 		for _, name := range names {
 			t.Run(fmt.Sprintf("kind %d, %s", kind, name), func(t *testing.T) {

@@ -109,10 +109,11 @@ func (l *Lease) covers(w *Waiter, c *Command) bool {
 	return w.LeaseTime <= c.LeaseTime
 }
 
-// grant makes w a hold of g, and then admits what its Owner has queued besides. False: the caller of w has gone. Either way w does not belong to
-// the loop any more.
+// grant makes w a hold of g, and then admits what its Owner has queued besides, unless that had a hold before. False: the caller of w has gone.
+// Either way w does not belong to the loop any more.
 func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	h, owner, least, r := w.hold(), w.Owner, w.Least, l.contest.rivals
+	in, _ := l.holdsOf(owner)
 	if rw := l.contest.rw; rw != nil {
 		h.holdCount = rw.owners.holdCount(owner, w.Write)
 	} else if first := g.holdOf(owner); first != nil { // a re-entry has the token of the first hold
@@ -136,7 +137,9 @@ func (l *Lock) grant(now Time, w *Waiter, g *Lease) bool {
 	if h.Token != 0 && h.Token == r.tokens.next {
 		r.tokens.next++ // a token that was put into a settled future is used up
 	}
-	l.admitReentries(now, owner)
+	if !in { // those that wait while their Owner has a hold want a longer lease
+		l.admitReentries(now, owner)
+	}
 	if q := &l.contest.queue; q.tryWriters > 0 || h.write && q.tries > 0 { // callers that ask only once and cannot have the name beside h
 		l.contest.dismissTries(l.cfg, Outcome{Why: Taken, TTL: l.ttl(now)}, !h.write)
 	}

@@ -29,13 +29,16 @@ func TestPermitScenes(t *testing.T) {
 			idle                             -> false
 			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
-		"a try is told how long it would take, and with it those who want as much": `
-			a locks n 2 try                  -> permit take 1 2x1x1000,
+		"a try is told how long it would take, and with it those that were asked for beside it and want as much": `
+			x changes permit-free 9          -> permit free 1 id-0000000000009
+			a locks n 2 try
 			b locks n 3 try
 			c locks n 1 try
-			answer held 700ms                -> a: taken for 700ms; b: taken for 700ms; permit take 3 1x1x1000,
-			answer 1                         -> c: granted until 990ms
-			d locks n 5                      -> permit take 4 5x1x1000,
+			answer 0                         -> x ok: lost; permit take 2 2x1x1000,3x1x1000,1x1x1000,
+			f locks n 2 try
+			answer held 700ms                -> a: taken for 700ms; b: taken for 700ms; permit take 8 1x1x1000,2x1x1000,
+			answer 1                         -> c: granted until 990ms; f: taken for who knows how long
+			d locks n 5                      -> permit take 11 5x1x1000,
 			e locks try                      -> e: taken for who knows how long
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"permits that nobody here has are freed by their numbers": `

@@ -102,8 +102,8 @@ func (s *Sequencer) refused(now Time, w *Waiter, c *Command, fx *Effects) {
 	}
 	if want := w.N; w.Try { // it does not sleep, nor do those that ask only once and want as much: they stand before all that wait
 		out.TTL = ttl
-		for next := w; w != nil && w.Try; w = next {
-			if next = w.next; w.N >= want && (w.asked || s.Kind == PermitKind) {
+		for next := w; w != nil && w.Try && w.asked; w = next {
+			if next = w.next; w.N >= want {
 				s.contest.queue.remove(w)
 				s.cfg.Answer(w, out)
 			}
