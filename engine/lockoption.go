@@ -79,7 +79,7 @@ func WithFailFast() LockOption { return LockOption{which: failFastOption} }
 // does not wait heeds no queue. It applies to every member of a MultiLock, and to a QuorumLock as a whole. Default: MaxWaitersPerName.
 func WithQueue(n int) LockOption { return LockOption{which: queueOption, value: int64(n)} }
 
-// WithOwner makes the call in the name of o. Only so a lock is re-entered: a caller is granted at once if o
+// WithOwner makes the call in the name of o. It is the only way to re-enter a lock: a caller is granted at once if o
 // holds it, and it is free when all holds of o are unlocked. Default: every call is its own owner.
 func WithOwner(o Owner) LockOption { return LockOption{which: ownerOption, value: int64(o.id)} }
 
@@ -102,7 +102,7 @@ type Owner struct{ id uint64 }
 var lastOwner atomic.Uint64
 
 // NewOwner returns an owner that differs from all others in this process. Calls with one Owner count as one
-// holder: goroutines that share it exclude only others, without bound if their holds overlap.
+// holder: goroutines that share it do not exclude each other, and keep others out for as long as their holds overlap.
 func NewOwner() Owner { return Owner{lastOwner.Inc()} }
 
 // demand is what the options of one call ask for.
