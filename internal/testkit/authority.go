@@ -36,22 +36,16 @@ func NewAuthority(t *testing.T) *Authority {
 	}
 	key := newKey(t)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return &Authority{t, cert, key}
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return key
 }
 
@@ -70,9 +64,7 @@ func (a *Authority) Issue(host string, until time.Time) tls.Certificate {
 	}
 	key := newKey(a.t)
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	Must(a.t, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
@@ -95,9 +87,7 @@ func (a *Authority) Args(cert tls.Certificate) []string {
 		return path
 	}
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	Must(a.t, err)
 	return []string{
 		"tls-ca-cert-file", write("ca.pem", "CERTIFICATE", a.cert.Raw),
 		"tls-cert-file", write("cert.pem", "CERTIFICATE", cert.Certificate[0]),

@@ -121,9 +121,7 @@ func LockMany(t *testing.T, e *engine.Engine, room string, n int) []*engine.Hold
 func Multi(t testing.TB, locks ...engine.Locker) *engine.MultiLock {
 	t.Helper()
 	m, err := engine.Multi(locks...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return m
 }
 

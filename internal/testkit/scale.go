@@ -29,9 +29,7 @@ var Scale = sync.OnceValues(func() (float64, error) {
 func Times(tb testing.TB, full, least int) int {
 	tb.Helper()
 	s, err := Scale()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	Must(tb, err)
 	return max(least, int(float64(full)*s))
 }
 

@@ -11,9 +11,7 @@ import (
 func Serve(tb testing.TB, serve func(client net.Conn)) (addr string) {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	Must(tb, err)
 	var ends sync.WaitGroup
 	tb.Cleanup(ends.Wait)
 	tb.Cleanup(func() { listener.Close() })
