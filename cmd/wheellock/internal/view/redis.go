@@ -57,7 +57,7 @@ func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Co
 }
 
 func connect(ctx context.Context, env *cli.Env, k kind, change ...func(*rueidis.ClientOption)) (*redis, error) {
-	o, err := env.Options()
+	o, err := env.Options(ctx)
 	if err != nil {
 		return nil, err
 	}
