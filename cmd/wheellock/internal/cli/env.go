@@ -33,7 +33,8 @@ type Env struct {
 	After  []string // what stands after "--"
 	Dashes bool     // there is a "--"
 
-	ctx context.Context // of the command
+	ctx     context.Context // of the command
+	defined bool            // Define was called
 }
 
 // Define declares the flags that all commands have. What was read before stays.
@@ -46,9 +47,10 @@ func (e *Env) Define(flags *flag.FlagSet) {
 	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+redisflags.URLVariable+", or redis://127.0.0.1:6379")
 	flags.BoolVar(&e.JSON, "json", false, "tell everything in JSON, a value in each line")
 	e.Redis.Define(flags)
-	if before.Redis.URL != "" {
+	if before.defined {
 		*e = before
 	}
+	e.defined = true
 }
 
 // Options are the options for an engine that the flags ask for. Its errors are ExitUsage, but for the end of ctx: a file that a flag names
