@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
@@ -159,8 +159,8 @@ func onePattern(args []string) (pattern string, err error) {
 	switch {
 	case len(args) == 0:
 		return "*", nil
-	case noURL(args[0]) != nil:
-		return "", noURL(args[0])
+	case redisflags.NoURL(args[0]) != nil:
+		return "", redisflags.NoURL(args[0])
 	case len(args) > 1:
 		return "", fmt.Errorf("what is %q? give one pattern, in quotes", args[1])
 	}
@@ -170,7 +170,7 @@ func onePattern(args []string) (pattern string, err error) {
 // oneName is the name of a command that takes one.
 func oneName(args []string) (name string, err error) {
 	for _, arg := range args {
-		if err := noURL(arg); err != nil {
+		if err := redisflags.NoURL(arg); err != nil {
 			return "", err
 		}
 	}
@@ -178,14 +178,6 @@ func oneName(args []string) (name string, err error) {
 		return "", fmt.Errorf("name one lock, not %d", len(args))
 	}
 	return args[0], nil
-}
-
-// noURL refuses what was meant for --redis. Other URLs are names like any.
-func noURL(name string) error {
-	if scheme, _, is := strings.Cut(name, "://"); is && (scheme == "redis" || scheme == "rediss" || scheme == "unix") {
-		return errors.New("a URL stands in the place of a name: put --redis before it")
-	}
-	return nil
 }
 
 // note is the note of its first owner that has one, behind the name.

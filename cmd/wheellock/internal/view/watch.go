@@ -91,7 +91,7 @@ func (s *sight) end() time.Time { return s.asked.Add(time.Duration(s.TTL) * time
 
 func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	for _, name := range args {
-		if err := noURL(name); err != nil {
+		if err := redisflags.NoURL(name); err != nil {
 			return env.Usage("%v", err)
 		}
 	}
