@@ -114,6 +114,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		return env.Fail(err)
 	}
 	table.end(r.simple)
+	r.noteNameless(env, l.holder)
 	if r.unread > 0 {
 		env.Note("the list is not complete: this user may not read %s", cli.Plural(int64(r.unread), "key", "keys"))
 	}
@@ -134,6 +135,13 @@ func (r *redis) eachHeldBy(ctx context.Context, pattern, holder string, found fu
 		}
 		found(slices.DeleteFunc(locks, func(l *Lock) bool { return !l.heldBy(holder) }))
 	})
+}
+
+// noteNameless tells that holders were found by their ids alone, if a text was looked for.
+func (r *redis) noteNameless(env *cli.Env, holder string) {
+	if holder != "" && r.nameless {
+		env.Note("the list is not complete: this user may not know the identities of holders (CLIENT LIST), so only ids were compared")
+	}
 }
 
 // heldBy reports whether the id or the identity of an owner contains a text.

@@ -30,6 +30,7 @@ type redis struct {
 	unread   int              // keys that this user may not read
 	unserved int              // hash slots of a cluster that cannot be looked at
 	simple   bool             // every string is taken for a simple lock
+	nameless bool             // this user may not know the identities of holders
 }
 
 // kind is the flag --kind.
@@ -241,7 +242,8 @@ var engineName = regexp.MustCompile(`/([0-9a-f-]{36})/(.+)$`)
 func (r *redis) clients(ctx context.Context) map[string]client {
 	found := make(map[string]client)
 	for _, node := range r.masters {
-		list, _ := node.Do(ctx, node.B().Arbitrary("CLIENT", "LIST", "TYPE", "NORMAL").Build()).ToString()
+		list, err := node.Do(ctx, node.B().Arbitrary("CLIENT", "LIST", "TYPE", "NORMAL").Build()).ToString()
+		r.nameless = r.nameless || rediserr.Lacking(err)
 		now := time.Now()
 		for line := range strings.Lines(list) {
 			fields := make(map[string]string)
