@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -447,6 +448,25 @@ func TestCtrlCWhileConnecting(t *testing.T) {
 	_ = p.Process.Signal(os.Interrupt)
 	p.end(t)
 	p.want(t, 130, "wheellock ls: ended by a signal: interrupt\n")
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What writes until it is ended ends when nothing can be written.
+func TestOutputThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, args := range [][]string{{"top", "--interval", "100ms"}, {"watch", "--interval", "100ms", "a"}} {
+		ctx := testkit.Soon(t)
+		var said strings.Builder
+		exit := run(ctx, append(args, "--redis", server.URL()), strings.NewReader(""), full{}, &said)
+		if exit != 70 || ctx.Err() != nil || !strings.Contains(said.String(), "the output is not complete: no space left") {
+			t.Errorf("%s: exit code %d, %v: %s", args[0], exit, ctx.Err(), said.String())
+		}
+	}
 }
 
 // Of more names than top follows, those that are waited for are followed first.

@@ -200,5 +200,13 @@ func NamedBy(name string) Named {
 	return Named{name, []byte(name)}
 }
 
+// Unwritten is why not all was written to Stdout; nil: all was. What writes until it is ended ends then.
+func (e *Env) Unwritten() error {
+	if out, is := e.Stdout.(*output.Stream); is {
+		return out.Err()
+	}
+	return nil
+}
+
 // Size is how many columns and lines Stdout has; 0 columns: not a terminal.
 func (e *Env) Size() (columns, lines int) { return output.Size(e.Stdout) }

@@ -122,7 +122,7 @@ func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		ctx, end = context.WithTimeout(ctx, w.limit)
 		defer end()
 	}
-	for w.count == 0 || w.told < w.count {
+	for (w.count == 0 || w.told < w.count) && env.Unwritten() == nil {
 		if !w.pause(ctx) {
 			break
 		}
