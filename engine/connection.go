@@ -46,6 +46,9 @@ func (o *Options) connection() error {
 	if strings.Contains(strings.Join(r.InitAddress, " "), "://") { // which is not quoted: it may contain a password
 		complaints = append(complaints, invalid("Redis.InitAddress has a URL: want host:port; ParseURL makes Options of a URL"))
 	}
+	if r.ForceSingleClient && r.Sentinel.MasterSet == "" && len(r.InitAddress) > 1 {
+		complaints = append(complaints, invalid("Redis.ForceSingleClient with %d addresses: it would use the first alone", len(r.InitAddress)))
+	}
 	if r.ClientName == "" {
 		r.ClientName = "wheellock"
 	}
