@@ -77,9 +77,11 @@ func (s *silence) Error() string { return s.text }
 func (s *silence) Unwrap() error { return s.dial }
 
 // Silent returns err, or if it says that the server at addr did not answer in time, which came after so long (0: that is not known), an error
-// that says this. The client and the sockets say it in the words of a caller's own deadline.
+// that says this. The client and the sockets say it in the words of a caller's own deadline. Of a name server the error says enough.
 func Silent(err error, addr string, after time.Duration) error {
-	if socket := net.Error(nil); !errors.Is(err, context.DeadlineExceeded) && !(errors.As(err, &socket) && socket.Timeout()) {
+	socket := net.Error(nil)
+	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &socket) && socket.Timeout()
+	if !late || errors.As(err, new(*net.DNSError)) {
 		return err
 	}
 	s := &silence{text: fmt.Sprintf("no answer within %v", after.Round(100*time.Millisecond))}

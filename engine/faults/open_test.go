@@ -115,6 +115,11 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	t.Run("with something that is no Redis", func(t *testing.T) {
 		mustNotOpen(t, testkit.OptionsFor(notRedis(t)), engine.ErrUnavailable, "127.0.0.1", ": the server broke the protocol")
 	})
+	t.Run("with two servers that are no cluster", func(t *testing.T) {
+		opts := testkit.OptionsFor(redistest.Start(t).Addr())
+		opts.Redis.InitAddress = append(opts.Redis.InitAddress, redistest.Start(t).Addr())
+		mustNotOpen(t, opts, engine.ErrRefused, "name one server")
+	})
 	t.Run("with a server in place of a sentinel", func(t *testing.T) {
 		opts := testkit.OptionsFor(redistest.Start(t).Addr())
 		opts.Redis.Sentinel.MasterSet = redistest.MasterName
