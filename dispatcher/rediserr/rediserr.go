@@ -190,5 +190,12 @@ func MayNotRun(err error) bool {
 	return ok && strings.HasPrefix(message, "NOPERM") && strings.Contains(message, "permissions to run")
 }
 
+// NotLoggedIn reports whether the server refused user and password, or wants some. That is about the connection: a password may be on its way to
+// the server, or to us.
+func NotLoggedIn(err error) bool {
+	message, _ := Said(err)
+	return strings.HasPrefix(message, "WRONGPASS") || strings.HasPrefix(message, "NOAUTH")
+}
+
 // Lacking reports whether a command failed because this user may not run it, or the server does not have it.
 func Lacking(err error) bool { return MayNotRun(err) || IsAbsent(err) }
