@@ -17,6 +17,7 @@ var hints = strings.NewReplacer(
 	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
 	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
 	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
+	"Redis.AuthCredentialsFn: ", "",
 	"Redis.Dialer.Timeout", "dial_timeout",
 	"Redis.Dialer.KeepAlive", "the keep-alive of",
 	"Redis.ConnWriteTimeout", "write_timeout",
@@ -25,6 +26,9 @@ var hints = strings.NewReplacer(
 	"--redis: wheellock: invalid: ", "--redis: ",
 	"\nwheellock: ", "\n", // of several errors
 )
+
+// Reword gives advice in a text of the engine to users of a program with these flags.
+func Reword(text string) string { return hints.Replace(text) }
 
 // Explain is what an error of the engine says, with advice for users of a program with these flags.
 func Explain(err error) string { return hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: ")) }
