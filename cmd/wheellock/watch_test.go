@@ -175,5 +175,11 @@ func TestWatchIsBlind(t *testing.T) {
 	if got := w.want("free", "stock:7", ""); got.Holders != 0 {
 		t.Errorf("afterwards: %+v", got)
 	}
+	server.MustDo("REPLICAOF", "127.0.0.1", "1")
+	if got := w.want("blind", "", ""); !strings.Contains(got.Error, "not connected to it") {
+		t.Errorf("of a replica that is cut off it says %q", got.Error)
+	}
+	server.MustDo("REPLICAOF", "NO", "ONE")
+	w.want("free", "stock:7", "")
 	w.ends()
 }

@@ -77,6 +77,7 @@ type watch struct {
 	looked  time.Time         // when it was last known what is there
 	clients map[string]client
 	told    int   // how many lines there were
+	noted   bool  // that the server is a replica
 	blind   error // why the last look failed
 }
 
@@ -111,9 +112,6 @@ func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	defer w.r.Close()
-	if err := w.r.behind(ctx, env.Note); err != nil {
-		return env.Fail(err)
-	}
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		return env.Fail(err)
 	}
@@ -168,6 +166,14 @@ func (w *watch) dial(ctx context.Context) (err error) {
 	return err
 }
 
+// note tells once that the server is a replica, as it may have become meanwhile.
+func (w *watch) note(format string, args ...any) {
+	if !w.noted {
+		w.env.Note(format, args...)
+	}
+	w.noted = true
+}
+
 // pause waits until it is time to look again. False: it is over.
 func (w *watch) pause(ctx context.Context) bool {
 	wait := w.interval
@@ -197,6 +203,9 @@ func (w *watch) look(ctx context.Context) error {
 	asked := time.Now()
 	err := w.r.findMasters(ctx)
 	var locks []*Lock
+	if err == nil {
+		err = w.r.behind(ctx, w.note)
+	}
 	if err == nil {
 		locks, err = w.r.lookAt(ctx, w.names)
 	}
