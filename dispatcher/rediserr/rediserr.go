@@ -112,9 +112,15 @@ var inScript = regexp.MustCompile(`^Error running script .*@user_script: ?\d+: -
 // somebody that has not written the script, without the arguments of a command that the server does not know, and without the
 // word ERR, which rueidis leaves out in most cases.
 func plain(message string) string {
-	message, _, _ = strings.Cut(strings.TrimPrefix(message, "ERR "), ", with args beginning with:")
+	message = WithoutArguments(strings.TrimPrefix(message, "ERR "))
 	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))
 }
+
+// arguments are what servers quote of a command that they do not know. One of AUTH is the password.
+var arguments = regexp.MustCompile(`, with args beginning with:.*`)
+
+// WithoutArguments returns the text of an error without what servers quote of a command that they do not know.
+func WithoutArguments(text string) string { return arguments.ReplaceAllString(text, "") }
 
 // Judge decides what became of a command that was answered with err. It has the table in ARCHITECTURE.md.
 func Judge(err error) Verdict {
