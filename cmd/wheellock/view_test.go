@@ -402,6 +402,21 @@ func TestWhatIsNoRedisEndsNoCommand(t *testing.T) {
 	}
 }
 
+// A server that does not know AUTH quotes the password, and no command shows it.
+func TestAPasswordThatAServerQuotes(t *testing.T) {
+	t.Parallel()
+	url := strings.Replace(answering(t, "-ERR unknown command 'AUTH', with args beginning with: 'hunter2' \r\n"), "redis://", "redis://:hunter2@", 1)
+	for _, query := range []string{"", "?master_set=m"} {
+		for _, args := range [][]string{{"ls"}, {"show", "a"}, {"top", "--count", "1"}, {"watch", "a"}, {"force", "--yes", "a"}, {"doctor"}, {"doctor", "--json"}, {"lock", "--try", "a", "--", "true"}, {"elect", "a", "--", "true"}} {
+			p := wheellock(t, append([]string{"--redis", url + query}, args...)...)
+			p.run(t)
+			if said := p.stdout.String() + p.stderr.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, "unknown command") {
+				t.Errorf("%q said %s", args, said)
+			}
+		}
+	}
+}
+
 // A server that loads its data for an hour does not keep who does not want to wait.
 func TestLockOfAServerThatDoesNotServeYet(t *testing.T) {
 	t.Parallel()

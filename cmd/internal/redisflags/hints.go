@@ -1,6 +1,10 @@
 package redisflags
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+)
 
 // hints are what the engine advises programs to do, and what people can do instead.
 var hints = strings.NewReplacer(
@@ -27,8 +31,8 @@ var hints = strings.NewReplacer(
 	"\nwheellock: ", "\n", // of several errors
 )
 
-// Reword gives advice in a text of the engine to users of a program with these flags.
-func Reword(text string) string { return hints.Replace(text) }
+// Reword gives advice in a text of the engine to users of a program with these flags, and leaves out a password that a server quotes.
+func Reword(text string) string { return hints.Replace(rediserr.WithoutArguments(text)) }
 
 // Explain is what an error of the engine says, with advice for users of a program with these flags.
-func Explain(err error) string { return hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: ")) }
+func Explain(err error) string { return Reword(strings.TrimPrefix(err.Error(), "wheellock: ")) }
