@@ -204,10 +204,10 @@ func (w *watch) look(ctx context.Context) error {
 	err := w.r.findMasters(ctx)
 	var locks []*Lock
 	if err == nil {
-		err = w.r.behind(ctx, w.note)
+		locks, err = w.r.lookAt(ctx, w.names)
 	}
 	if err == nil {
-		locks, err = w.r.lookAt(ctx, w.names)
+		err = w.r.behind(ctx, w.note)
 	}
 	if err != nil {
 		w.seen = nil
