@@ -183,3 +183,18 @@ func TestWatchIsBlind(t *testing.T) {
 	w.want("free", "stock:7", "")
 	w.ends()
 }
+
+// A server that stands still is told in words of its own, and not in those of a socket.
+func TestWatchOfAServerThatStandsStill(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := watch(t, "--interval", "100ms", "--redis", server.URL()+"?write_timeout=500ms", "stock:7")
+	w.want("free", "stock:7", "")
+	server.Freeze()
+	if got := w.want("blind", "", ""); got.Error != "Redis: no answer in time" {
+		t.Errorf("it says %q", got.Error)
+	}
+	server.Thaw()
+	w.want("free", "stock:7", "")
+	w.ends()
+}

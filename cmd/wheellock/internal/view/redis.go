@@ -163,7 +163,7 @@ func unavailable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{err}
+	return &failure{rediserr.Silent(err, "Redis", 0)}
 }
 
 type failure struct{ error }
