@@ -116,12 +116,6 @@ func plain(message string) string {
 	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))
 }
 
-// arguments are what servers quote of a command that they do not know. One of AUTH is the password.
-var arguments = regexp.MustCompile(`, with args beginning with:.*`)
-
-// WithoutArguments returns the text of an error without what servers quote of a command that they do not know.
-func WithoutArguments(text string) string { return arguments.ReplaceAllString(text, "") }
-
 // Judge decides what became of a command that was answered with err. It has the table in ARCHITECTURE.md.
 func Judge(err error) Verdict {
 	if message, ok := Said(err); ok {
