@@ -46,6 +46,9 @@ func (o *Options) connection() error {
 	if strings.Contains(strings.Join(r.InitAddress, " "), "://") { // which is not quoted: it may contain a password
 		complaints = append(complaints, invalid("Redis.InitAddress has a URL: want host:port; ParseURL makes Options of a URL"))
 	}
+	if r.ForceSingleClient && r.Sentinel.MasterSet == "" && len(r.InitAddress) > 1 {
+		complaints = append(complaints, invalid("Redis.ForceSingleClient with %d addresses: it would use the first alone", len(r.InitAddress)))
+	}
 	if r.ClientName == "" {
 		r.ClientName = "wheellock"
 	}
@@ -238,6 +241,8 @@ func connecting(o *Options, err error) error {
 		hint, group = "grant this user the right that is named; SECURITY.md lists all it needs", ErrRefused
 	case strings.HasPrefix(words, "No such master"):
 		hint, group = "check Redis.Sentinel.MasterSet: SENTINEL MASTERS lists the names", ErrRefused
+	case strings.HasPrefix(words, "This instance has cluster support disabled"):
+		hint, group = "several addresses are those of a Redis Cluster, and here is none: name one server", ErrRefused
 	case errors.Is(err, errSentinel):
 		hint, group = "set Redis.Sentinel.MasterSet to the name of the master", ErrRefused
 	case rediserr.IsAbsent(err) && strings.Contains(words, "SENTINEL"):
@@ -255,11 +260,16 @@ func connecting(o *Options, err error) error {
 		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}
+	case errors.As(err, new(*net.DNSError)):
+		hint, group = "is that the name of the server? Else set Options.Redis.InitAddress", ErrNotSent
 	case rediserr.IsSilent(err), errors.Is(err, context.DeadlineExceeded):
 		if errors.Is(err, os.ErrDeadlineExceeded) { // the dialling
 			group = ErrNotSent
 		}
 		hint = "is redis-server running there, and not stopped?"
+		if o.Redis.Sentinel.MasterSet != "" {
+			hint = "do these sentinels answer, and the master that they name?"
+		}
 		if o.Redis.TLSConfig != nil {
 			hint = "does it speak TLS there?"
 		}

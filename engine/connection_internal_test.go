@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
@@ -23,6 +24,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		{dial(fmt.Errorf("%w: gone", errCredentials)), ErrNotSent, ""},
 		{dial(errors.New("refused")), ErrNotSent, " (is redis-server running there? Else set Options.Redis.InitAddress)"},
 		{rediserr.Silent(dial(os.ErrDeadlineExceeded), "a:1", 0), ErrNotSent, " (is redis-server running there, and not stopped?)"},
+		{dial(&net.DNSError{Err: "i/o timeout", Name: "a", IsTimeout: true}), ErrNotSent, " (is that the name of the server? Else set Options.Redis.InitAddress)"},
 		{context.DeadlineExceeded, ErrUnavailable, " (is redis-server running there, and not stopped?)"},
 		{fmt.Errorf("it lacks: %w", ErrRefused), ErrRefused, ""},
 	} {
@@ -30,5 +32,9 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		if got.Error() != want.Error() || c.group != ErrNotSent && errors.Is(got, ErrNotSent) {
 			t.Errorf("got  %v\nwant %v", got, want)
 		}
+	}
+	o.Redis.Sentinel.MasterSet = "m"
+	if got := connecting(o, context.DeadlineExceeded); !strings.Contains(got.Error(), "and the master that they name?") {
+		t.Errorf("with Sentinel: %v", got)
 	}
 }

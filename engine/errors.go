@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 )
 
 // failure is a sentinel that belongs to a group, which errors.Is finds too.
@@ -226,10 +227,10 @@ func (o *operation) unheard(over error) error {
 // trim removes this package's prefix from an error that follows another one.
 func trim(text string) string { return strings.TrimPrefix(text, "wheellock: ") }
 
-// following is an error without this package's prefix.
+// following is an error without this package's prefix, and without a password that a server may quote.
 type following struct{ error }
 
-func (f following) Error() string { return trim(f.error.Error()) }
+func (f following) Error() string { return rediserr.WithoutArguments(trim(f.error.Error())) }
 func (f following) Unwrap() error { return f.error }
 
 // quote makes a name fit for a log: names can be anything, and long.

@@ -19,9 +19,10 @@ func init() {
 		leader, err := t.leader(ctx, note)
 		return leader, errors.Is(err, errPasses) || errors.Is(err, ErrUncertain) || errors.Is(err, ErrNotSent), err
 	}
-	leaders.Listen = func(ctx context.Context, e any, name string, notify func()) error {
+	leaders.Listen = func(ctx context.Context, e any, name string, notify func()) (passes bool, err error) {
 		t := operation{e: e.(*Engine), name: name, doing: "observe", kind: fencedIndex}
-		return t.listen(ctx, notify)
+		err = t.listen(ctx, notify)
+		return errors.Is(err, errPasses), err
 	}
 }
 

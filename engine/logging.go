@@ -56,8 +56,9 @@ func (r *relay) Handle(ctx context.Context, record slog.Record) error {
 }
 
 func (r *relay) forward(ctx context.Context, record slog.Record) {
+	defer func() { _ = recover() }() // of a panic nobody could be told, as of an error
 	if r.Handler.Enabled(ctx, record.Level) {
-		_ = r.Handler.Handle(ctx, record) // nobody could be told of its error
+		_ = r.Handler.Handle(ctx, record)
 	}
 }
 

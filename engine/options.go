@@ -157,7 +157,7 @@ type Options struct {
 	// Logger gets records of broken links, refused rights, lost and forgotten locks and panics of callbacks, never of single calls. A lost lock is a
 	// warning with its name, kind, how long it was held, to 0.1 s, and the cause; of more than ten in ten seconds the rest is one
 	// record with their number; so is one that was forgotten, with where it was asked for. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
-	// its own, so a slow or blocked handler delays nothing. If 1,024 records wait, further ones are dropped, and the
+	// its own: one that is slow, blocks or panics harms nothing. If 1,024 records wait, further ones are dropped, and the
 	// handler is told how many. Close waits for the handler for at most 100 ms. Default nil: no records.
 	Logger *slog.Logger
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -88,7 +89,7 @@ func direct[T any](ctx context.Context, t *operation, ask func(rueidis.Client) (
 	value, err := await(ctx, func() (T, error) {
 		defer t.e.leave()
 		value, err := ask(t.e.client)
-		return value, rediserr.Silent(err, strings.Join(t.e.opts.Redis.InitAddress, ", "), time.Since(began))
+		return value, rediserr.Silent(err, cmp.Or(topology.MasterOf(t.e.client), strings.Join(t.e.opts.Redis.InitAddress, ", ")), time.Since(began))
 	}, func(T) {})
 	switch {
 	case err == nil:

@@ -93,6 +93,7 @@ func TestSpecInvalid(t *testing.T) {
 			"a negative KeepAlive":                {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: -time.Hour}, ConnWriteTimeout: time.Minute}},
 			"a negative ConnWriteTimeout":         {Redis: rueidis.ClientOption{ConnWriteTimeout: -1}},
 			"the longest ConnWriteTimeout":        {Redis: rueidis.ClientOption{ConnWriteTimeout: math.MaxInt64}},
+			"an address that would not be used":   {Redis: rueidis.ClientOption{ForceSingleClient: true, InitAddress: []string{"a:1", "b:1"}}},
 			"the longest KeepAlive":               {Redis: rueidis.ClientOption{Dialer: net.Dialer{KeepAlive: math.MaxInt64}}},
 		} {
 			b := &bubble{T: t}

@@ -30,6 +30,26 @@ func (b blockingHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
+// panickyHandler is a user's handler that panics.
+type panickyHandler struct{ slog.Handler }
+
+func (panickyHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (panickyHandler) Handle(context.Context, slog.Record) error {
+	panic("a user's handler")
+}
+
+func TestALoggerThatPanicsEndsNoProcess(t *testing.T) {
+	spec(engine.Options{}, func(b *bubble) {
+		e := b.another(engine.Options{Logger: slog.New(panickyHandler{slog.DiscardHandler})})
+		held := b.lock(e.Mutex("stock:7"))
+		b.redis.SetDown(true)
+		time.Sleep(3 * time.Second)
+		b.redis.SetDown(false)
+		time.Sleep(time.Second)
+		b.unlock(held)
+	})(t)
+}
+
 // invariant: loop-never-waits
 func TestALoggerThatBlocksHoldsUpNothing(t *testing.T) {
 	spec(engine.Options{}, func(b *bubble) {

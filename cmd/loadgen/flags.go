@@ -227,6 +227,8 @@ func checkRedis(s *settings, given map[string]bool, complain func(string, ...any
 		complain("--user, --password-file, --cacert, --cert and --key belong to a --redis")
 	case s.redis.URL == "":
 		complain("--redis is empty: name a server, or leave the flag out for a private one")
+	case s.plan.Processes > 1 && s.redis.Piped():
+		complain("--password-file, --cacert, --cert and --key with --processes %d: of a pipe one process reads what is in it; name a file", s.plan.Processes)
 	default:
 		if _, err := s.redis.Options(); err != nil {
 			complain("%v", err)

@@ -121,6 +121,10 @@ func buildOlder(t *testing.T) (program string) {
 		}
 	}
 	files["dispatcher/topology/reach.go"] = []byte(olderReach)
+	const arguments = "dispatcher/rediserr/arguments.go" // which errors of the programs need
+	if files[arguments], err = os.ReadFile(filepath.Join(root, arguments)); err != nil {
+		t.Fatal(err)
+	}
 	replace[filepath.Join(root, "internal/load/limit.go")] = ""
 	written := 0
 	for path, text := range files {

@@ -115,6 +115,10 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 		"watch a --for -1s":                    "--for -1s: must not be negative",
 		"watch a --count -1":                   "--count -1: must not be negative",
 		"watch redis://h a":                    "put --redis before it",
+		"ls valkeys://h":                       "put --redis before it",
+		"lock REDIS://h -- true":               "put --redis before it",
+		"elect unix:///h -- true":              "put --redis before it",
+		"--redis  ls":                          "--redis: Redis URL: it has no scheme",
 		"completion csh":                       "name a shell",
 		"ls --redis ftp://u:hunter2@h":         "Redis URL",
 		"ls --redis redis://h/x/y":             "Redis URL",
@@ -133,6 +137,9 @@ func TestCommandLinesThatCannotBe(t *testing.T) {
 	}
 	if _, said := inside(t, 64, "show", "--json"); said != `{"error":"name one lock, not 0; wheellock show -h explains it","exit":64}`+"\n" {
 		t.Errorf("--json: %s", said)
+	}
+	if _, said := inside(t, 64, "--json", "--redis", "", "ls"); !strings.HasPrefix(said, "{") {
+		t.Errorf("--json before a command, beside an empty URL: %s", said)
 	}
 }
 

@@ -100,6 +100,14 @@ func TestWhatMayNotBeKnown(t *testing.T) {
 			}
 		}
 	})
+	t.Run("identities", func(t *testing.T) { // by which holders are looked for
+		url := asUser(server, "~*", "&*", "+@all", "-client|list")
+		wheellock(t, "ls", "--holder", "shop@", "--redis", url).want(t, 0, "only ids were compared")
+		wheellock(t, "force", "--yes", "--holder", "shop@", "--redis", url).want(t, 1, "only ids were compared")
+		if ls := wheellock(t, "ls", "--redis", url).want(t, 0, "ours:1"); ls.stderr.Len() > 0 {
+			t.Errorf("ls of all says %s", ls.stderr.String())
+		}
+	})
 	t.Run("keys", func(t *testing.T) {
 		url := asUser(server, "~ours:*", "&*", "+@all")
 		ls := wheellock(t, "ls", "--redis", url).want(t, 0, " ours:1\n", "not complete: this user may not read 1 key\n")

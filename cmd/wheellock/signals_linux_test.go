@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wheellock/wheellock/internal/redistest"
@@ -24,6 +26,26 @@ func TestSignalsThatWereIgnored(t *testing.T) {
 		if masks := strings.Split(p.stdout.String(), "\n"); len(masks) != 4 || masks[1] != masks[0] || masks[2] != masks[0] {
 			t.Errorf("%s: a process, wheellock and its command ignore %q; want three times the same", command, masks)
 		}
+	}
+}
+
+// Ctrl-C is heard while a pipe is read into which nobody writes.
+func TestCtrlCWhileAPipeIsRead(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "password")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"ls"}, {"doctor"}, {"lock", "job", "--", "true"}, {"elect", "job", "--", "true"}} {
+		p := wheellock(t, append([]string{"--password-file", pipe}, args...)...).begin(t)
+		writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for a reader
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Process.Signal(os.Interrupt)
+		p.end(t)
+		p.want(t, 130, "ended by a signal: interrupt")
+		writer.Close()
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -399,6 +400,21 @@ func TestWhatIsNoRedisEndsNoCommand(t *testing.T) {
 	}
 }
 
+// A server that does not know AUTH quotes the password, and no command shows it.
+func TestAPasswordThatAServerQuotes(t *testing.T) {
+	t.Parallel()
+	url := strings.Replace(answering(t, "-ERR unknown command 'AUTH', with args beginning with: 'hunter2' \r\n"), "redis://", "redis://:hunter2@", 1)
+	for _, query := range []string{"", "?master_set=m"} {
+		for _, args := range [][]string{{"ls"}, {"show", "a"}, {"top", "--count", "1"}, {"watch", "a"}, {"force", "--yes", "a"}, {"doctor"}, {"doctor", "--json"}, {"lock", "--try", "a", "--", "true"}, {"elect", "a", "--", "true"}} {
+			p := wheellock(t, append([]string{"--redis", url + query}, args...)...)
+			p.run(t)
+			if said := p.stdout.String() + p.stderr.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, "unknown command") {
+				t.Errorf("%q said %s", args, said)
+			}
+		}
+	}
+}
+
 // A server that loads its data for an hour does not keep who does not want to wait.
 func TestLockOfAServerThatDoesNotServeYet(t *testing.T) {
 	t.Parallel()
@@ -439,8 +455,26 @@ func TestCtrlCWhileConnecting(t *testing.T) {
 	testkit.Must(t, err)
 	defer conn.Close()
 	_ = p.Process.Signal(os.Interrupt)
-	if p.end(t); !strings.Contains(p.stderr.String(), "canceled") {
-		t.Errorf("it said: %s", p.stderr.String())
+	p.end(t)
+	p.want(t, 130, "wheellock ls: ended by a signal: interrupt\n")
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What writes until it is ended ends when nothing can be written.
+func TestOutputThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, args := range [][]string{{"top", "--interval", "100ms"}, {"watch", "--interval", "100ms", "a"}} {
+		ctx := testkit.Soon(t)
+		var said strings.Builder
+		exit := run(ctx, append(args, "--redis", server.URL()), strings.NewReader(""), full{}, &said)
+		if exit != 70 || ctx.Err() != nil || !strings.Contains(said.String(), "the output is not complete: no space left") {
+			t.Errorf("%s: exit code %d, %v: %s", args[0], exit, ctx.Err(), said.String())
+		}
 	}
 }
 

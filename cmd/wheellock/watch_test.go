@@ -173,5 +173,26 @@ func TestWatchIsBlind(t *testing.T) {
 	if got := w.want("free", "stock:7", ""); got.Holders != 0 {
 		t.Errorf("afterwards: %+v", got)
 	}
+	server.MustDo("REPLICAOF", "127.0.0.1", "1")
+	if got := w.want("blind", "", ""); !strings.Contains(got.Error, "not connected to it") {
+		t.Errorf("of a replica that is cut off it says %q", got.Error)
+	}
+	server.MustDo("REPLICAOF", "NO", "ONE")
+	w.want("free", "stock:7", "")
+	w.ends()
+}
+
+// A server that stands still is told in words of its own, and not in those of a socket.
+func TestWatchOfAServerThatStandsStill(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := watch(t, "--interval", "100ms", "--redis", server.URL()+"?write_timeout=500ms", "stock:7")
+	w.want("free", "stock:7", "")
+	server.Freeze()
+	if got := w.want("blind", "", ""); got.Error != "Redis: no answer in time" {
+		t.Errorf("it says %q", got.Error)
+	}
+	server.Thaw()
+	w.want("free", "stock:7", "")
 	w.ends()
 }

@@ -233,6 +233,43 @@ func TestTwoJobsOfOneNameAreTold(t *testing.T) {
 	})
 }
 
+// blocking is a handler of log records that does not return before it is let go.
+type blocking struct {
+	slog.Handler
+	entered, free chan struct{}
+}
+
+func (b blocking) Enabled(context.Context, slog.Level) bool { return true }
+func (b blocking) Handle(context.Context, slog.Record) error {
+	close(b.entered)
+	<-b.free
+	return nil
+}
+
+// A handler of the warning that blocks holds up no other job.
+func TestAWarningThatBlocksHoldsUpNoOtherJob(t *testing.T) {
+	t.Parallel()
+	h := blocking{slog.DiscardHandler, make(chan struct{}), make(chan struct{})}
+	l, err := wheelcron.NewLocker(testkit.Connect(t, redistest.Start(t).Addr()), wheelcron.LockerOptions{Logger: slog.New(h)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Lock(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	warned, other := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := l.Lock(t.Context(), "a"); warned <- err }()
+	testkit.Receive(t, "a warning", h.entered)
+	go func() { _, err := l.Lock(t.Context(), "b"); other <- err }()
+	if err := testkit.Receive(t, "the lock of another job", other); err != nil {
+		t.Error(err)
+	}
+	close(h.free)
+	if err := testkit.Receive(t, "the lock that was warned of", warned); !errors.Is(err, wheelcron.ErrSameName) {
+		t.Errorf("%v, want ErrSameName", err)
+	}
+}
+
 // A scheduler that could not reach Redis when the job was due leaves the next run out if another one has had the lock since then, and not
 // for a run before.
 func TestALockThatFailedCountsAsTheLast(t *testing.T) {

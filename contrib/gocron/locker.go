@@ -181,13 +181,15 @@ func (l *Locker) lockLate(ctx context.Context, m *engine.Mutex, before int64, as
 // refused is the error of a run that is left out because of err: another one if this Locker itself has the lock.
 func (l *Locker) refused(job string, err error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	o := l.own[job]
-	if !errors.Is(err, engine.ErrHeld) || o.runs == 1 && time.Now().After(o.until) {
+	ours := errors.Is(err, engine.ErrHeld) && (o.runs > 1 || !time.Now().After(o.until))
+	warn := ours && !o.warned
+	o.warned = o.warned || ours
+	l.mu.Unlock()
+	if !ours {
 		return err
 	}
-	if !o.warned {
-		o.warned = true
+	if warn { // without the mutex: a handler may block
 		l.log.Warn("wheelcron: runs are left out: two jobs of this scheduler have one name (gocron.WithName), or a run or MinHold takes longer than the pause between two runs", "job", job)
 	}
 	return fmt.Errorf("%w: two jobs of this scheduler are called %q, or a run or MinHold takes longer than the pause between two: %w", ErrSameName, job, err)

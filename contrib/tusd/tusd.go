@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/tus/tusd/v2/pkg/handler"
 
@@ -63,7 +64,7 @@ type lock struct {
 	hold  *engine.Hold // nil: not locked
 }
 
-// ErrUnavailable answers a request whose lock cannot be taken, because Redis refuses or the engine is closed. The client is not told why.
+// ErrUnavailable answers a request whose lock cannot be taken, because Redis is out of reach or refuses, or the engine is closed. The client is not told why.
 var ErrUnavailable = handler.NewError("ERR_LOCK_UNAVAILABLE", "the upload cannot be locked", http.StatusServiceUnavailable)
 
 // Lock waits for the upload until ctx ends, which tusd does after AcquireLockTimeout. It then has requestUnlock called when another
@@ -74,7 +75,7 @@ var ErrUnavailable = handler.NewError("ERR_LOCK_UNAVAILABLE", "the upload cannot
 // [ErrUnavailable]. Each also is what the engine said, such as [engine.ErrHeld] or [engine.ErrRefused]; so compare with errors.Is. tusd
 // finds its own errors in others by errors.As, and a handler.Error cannot be compared by == at all.
 func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
-	hold, err := l.mutex.Lock(ctx)
+	hold, err := l.mutex.Lock(ctx, engine.WithFailFast())
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -97,9 +98,14 @@ func (l *lock) Lock(ctx context.Context, requestUnlock func()) error {
 	return nil
 }
 
+// unlockTime is how long an answer waits until the upload is free.
+const unlockTime = 100 * time.Millisecond
+
 // Unlock releases the upload. requestUnlock may call it. Afterwards requestUnlock is not called any more, but a call of it that is on its way
 // may still come. The error is [engine.ErrLost] if the lock was lost, and one of the engine's others if Redis did not answer, after which the
 // engine goes on by itself. tusd does not look at it.
 func (l *lock) Unlock() error {
-	return l.hold.Unlock(context.Background())
+	soon, stop := context.WithTimeout(context.Background(), unlockTime)
+	defer stop()
+	return l.hold.Unlock(soon)
 }

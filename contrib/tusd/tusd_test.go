@@ -258,7 +258,7 @@ func TestWhatARequestIsTold(t *testing.T) {
 	told(patient, "text", wheeltus.ErrUnavailable)
 	told(patient, strings.Repeat("a", 1024), handler.ErrNotFound)
 	redis.Kill()
-	told(hasty, "b", handler.ErrLockTimeout)
+	told(patient, "b", wheeltus.ErrUnavailable)
 	e.Close()
 	told(patient, "b", wheeltus.ErrUnavailable)
 }

@@ -77,9 +77,11 @@ func (s *silence) Error() string { return s.text }
 func (s *silence) Unwrap() error { return s.dial }
 
 // Silent returns err, or if it says that the server at addr did not answer in time, which came after so long (0: that is not known), an error
-// that says this. The client and the sockets say it in the words of a caller's own deadline.
+// that says this. The client and the sockets say it in the words of a caller's own deadline. Of a name server the error says enough.
 func Silent(err error, addr string, after time.Duration) error {
-	if socket := net.Error(nil); !errors.Is(err, context.DeadlineExceeded) && !(errors.As(err, &socket) && socket.Timeout()) {
+	socket := net.Error(nil)
+	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &socket) && socket.Timeout()
+	if !late || errors.As(err, new(*net.DNSError)) {
 		return err
 	}
 	s := &silence{text: fmt.Sprintf("no answer within %v", after.Round(100*time.Millisecond))}
@@ -110,7 +112,7 @@ var inScript = regexp.MustCompile(`^Error running script .*@user_script: ?\d+: -
 // somebody that has not written the script, without the arguments of a command that the server does not know, and without the
 // word ERR, which rueidis leaves out in most cases.
 func plain(message string) string {
-	message, _, _ = strings.Cut(strings.TrimPrefix(message, "ERR "), ", with args beginning with:")
+	message = WithoutArguments(strings.TrimPrefix(message, "ERR "))
 	return strings.TrimSpace(inScript.ReplaceAllString(message, ""))
 }
 
@@ -186,6 +188,13 @@ func IsAbsent(err error) bool {
 func MayNotRun(err error) bool {
 	message, ok := Said(err)
 	return ok && strings.HasPrefix(message, "NOPERM") && strings.Contains(message, "permissions to run")
+}
+
+// NotLoggedIn reports whether the server refused user and password, or wants some. That is about the connection: a password may be on its way to
+// the server, or to us.
+func NotLoggedIn(err error) bool {
+	message, _ := Said(err)
+	return strings.HasPrefix(message, "WRONGPASS") || strings.HasPrefix(message, "NOAUTH")
 }
 
 // Lacking reports whether a command failed because this user may not run it, or the server does not have it.

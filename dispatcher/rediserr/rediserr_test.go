@@ -31,6 +31,10 @@ func TestASilentServerIsNoDeadlineOfTheCaller(t *testing.T) {
 	if err := errors.New("reset"); Silent(err, "a:1", 0) != err || Silent(nil, "", 0) != nil {
 		t.Error("another error was changed")
 	}
+	lookup := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "i/o timeout", Name: "redis-1", Server: "10.0.0.53:53", IsTimeout: true}}
+	if said := Silent(lookup, "redis-1:6379", time.Second); said != lookup {
+		t.Errorf("of a name server that does not answer is said: %v", said)
+	}
 }
 
 // What the server says out of a script is judged as what a script answers, and told in the server's own message.

@@ -38,7 +38,7 @@ func (s *Subscriber) subscribe(conn rueidis.DedicatedClient, channels []string) 
 // refuses.
 func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []string) (refused []string, err error) {
 	err = conn.Do(context.Background(), conn.B().Subscribe().Channel(channels...).Build()).Error()
-	if err == nil || rediserr.Judge(err).Result != gate.Denied { // anything else passes, or broke the connection
+	if err == nil || !denied(err) { // anything else passes, or broke the connection
 		return nil, err
 	}
 	if len(channels) == 1 {
@@ -55,6 +55,11 @@ func (s *Subscriber) subscribePlain(conn rueidis.DedicatedClient, channels []str
 	return refused, nil
 }
 
+// denied reports whether this user may not listen to a channel.
+func denied(err error) bool {
+	return rediserr.Judge(err).Result == gate.Denied && !rediserr.NotLoggedIn(err)
+}
+
 // subscribeSharded listens to sharded channels, with a command for each, because each has its hash slot. The loop looks for
 // the nodes of channels that this node does not serve.
 func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []string) error {
@@ -65,9 +70,9 @@ func (s *Subscriber) subscribeSharded(conn rueidis.DedicatedClient, channels []s
 		switch {
 		case err == nil:
 			confirmed = append(confirmed, channel)
-		case rediserr.Judge(err).Result == gate.Denied && !(s.cfg.Cluster && topology.IsRedirect(message)):
+		case denied(err) && !(s.cfg.Cluster && topology.IsRedirect(message)):
 			s.refuse(channel, err)
-		case s.cfg.Cluster && message != "":
+		case s.cfg.Cluster && message != "" && !rediserr.NotLoggedIn(err):
 			delete(s.channels, channel)
 			s.cfg.Owner.Redirected(channel, message)
 		default:

@@ -139,7 +139,7 @@ func (s *Subscriber) run(ctx context.Context) {
 			}
 			err = rediserr.Silent(err, topology.ServerOf(s.cfg.Client), 0)
 			s.outage.Failed(s.cfg.Logger, what, s.cfg.Where("error", rediserr.Text(err))...)
-			if s.cfg.Cluster {
+			if s.cfg.Cluster && !rediserr.NotLoggedIn(err) { // then the node is there, and connections that have logged in are good
 				s.cfg.Owner.Broke()
 			}
 			tries = reconnect.Tries(tries, s.lasted)

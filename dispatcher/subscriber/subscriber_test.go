@@ -104,6 +104,23 @@ func TestSubscriber(t *testing.T) {
 		s.Move()
 		o.want(t, "subscribed a")
 	})
+	t.Run("listens again when it may log in again", func(t *testing.T) {
+		for _, sharded := range []bool{false, true} {
+			server := redistest.Start(t)
+			server.MustDo("ACL", "SETUSER", "rotated", "on", ">old", "+@all", "~*", "&*")
+			s, o := open(t, rueidis.ClientOption{InitAddress: []string{server.Addr()}, Username: "rotated", Password: "old"}, Config{Plain: !sharded, Sharded: sharded, Cluster: sharded})
+			s.Want("a", true)
+			o.want(t, "subscribed a")
+			server.MustDo("ACL", "SETUSER", "rotated", "<old", ">new")
+			server.MustDo("CLIENT", "KILL", "TYPE", "PUBSUB")
+			redistest.Await(t, "a refusal", func() bool { return strings.Contains(server.MustDo("ACL", "LOG").String(), "rotated") })
+			server.MustDo("ACL", "SETUSER", "rotated", ">old")
+			if sharded {
+				o.want(t, "broke") // once, when it was killed
+			}
+			o.want(t, "subscribed a")
+		}
+	})
 	t.Run("says which channel its user may not listen to, and goes on with the others", func(t *testing.T) {
 		server := redistest.Start(t)
 		server.MustDo("ACL", "SETUSER", "limited", "on", ">secret", "+@all", "~*", "resetchannels", "&mine:*")

@@ -2,6 +2,9 @@ package elect
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -37,16 +40,16 @@ func (f *flooded) elect() (asked int) {
 	return asked
 }
 
-func (f *flooded) listen(ctx context.Context, _ any, _ string, heard func()) error {
+func (f *flooded) listen(ctx context.Context, _ any, _ string, heard func()) (passes bool, err error) {
 	for wait(ctx, nil, time.Millisecond); ctx.Err() == nil; wait(ctx, nil, time.Millisecond) {
 		heard()
 	}
-	return nil
+	return false, nil
 }
 
 // observe runs test beside an observer.
-func (f *flooded) observe(t *testing.T, listen func(context.Context, any, string, func()) error, test func(seen <-chan Leader)) {
-	defer func(ask func(context.Context, any, string, *leaders.Note) (leaders.Note, bool, error), listen func(context.Context, any, string, func()) error) {
+func (f *flooded) observe(t *testing.T, listen func(context.Context, any, string, func()) (bool, error), test func(seen <-chan Leader)) {
+	defer func(ask func(context.Context, any, string, *leaders.Note) (leaders.Note, bool, error), listen func(context.Context, any, string, func()) (bool, error)) {
 		leaders.Ask, leaders.Listen = ask, listen
 	}(leaders.Ask, leaders.Listen)
 	leaders.Ask, leaders.Listen = f.ask, listen
@@ -62,6 +65,32 @@ func (f *flooded) observe(t *testing.T, listen func(context.Context, any, string
 		test(seen)
 		stop()
 		<-ended
+	})
+}
+
+// An observer whose user may not listen asks every five seconds, listens no more often, and tells it once.
+func TestAnObserverThatMayNotListen(t *testing.T) { // not beside others, either
+	var log strings.Builder
+	defer func(ask func(context.Context, any, string, *leaders.Note) (leaders.Note, bool, error), listen func(context.Context, any, string, func()) (bool, error)) {
+		leaders.Ask, leaders.Listen = ask, listen
+	}(leaders.Ask, leaders.Listen)
+	tried := 0
+	leaders.Ask = func(context.Context, any, string, *leaders.Note) (leaders.Note, bool, error) {
+		return leaders.Note{Term: 1}, false, nil
+	}
+	leaders.Listen = func(context.Context, any, string, func()) (bool, error) {
+		tried++
+		return false, fmt.Errorf("%w: NOPERM", engine.ErrRefused)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		for range New(new(engine.Engine), "scheduler", Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Observe(ctx) {
+		}
+		synctest.Wait()
+		if told := strings.Count(log.String(), "may not listen"); tried > 13 || told != 1 {
+			t.Errorf("in a minute it tried %d times, and told it %d times", tried, told)
+		}
 	})
 }
 
@@ -86,15 +115,15 @@ func TestMessagesMakeAnObserverAskAFewTimesASecond(t *testing.T) { // not beside
 	}
 	t.Run("a message after the flood is heeded at once", func(t *testing.T) {
 		f := &flooded{term: 1}
-		f.observe(t, func(ctx context.Context, e any, name string, heard func()) error {
+		f.observe(t, func(ctx context.Context, e any, name string, heard func()) (bool, error) {
 			few, stop := context.WithTimeout(ctx, 10*time.Second)
 			defer stop()
-			_ = f.listen(few, e, name, heard)
+			_, _ = f.listen(few, e, name, heard)
 			wait(ctx, nil, time.Minute)
 			f.elect()
 			heard()
 			<-ctx.Done()
-			return nil
+			return false, nil
 		}, func(seen <-chan Leader) {
 			time.Sleep(70*time.Second + time.Millisecond)
 			if len(seen) != 2 {

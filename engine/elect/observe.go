@@ -73,12 +73,21 @@ func (e *Election) followLeader(ctx context.Context, wake chan<- struct{}) {
 		default:
 		}
 	}
-	for ctx.Err() == nil {
-		if err := leaders.Listen(ctx, e.e, e.name, wakeUp); errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrInvalid) {
+	for told := false; ctx.Err() == nil; {
+		passes, err := leaders.Listen(ctx, e.e, e.name, wakeUp)
+		pace := listenPace
+		switch {
+		case errors.Is(err, engine.ErrClosed), errors.Is(err, engine.ErrInvalid):
 			wakeUp() // the question that follows gets that error
 			return
+		case errors.Is(err, engine.ErrRefused) && !passes:
+			pace = lookEvery
+			if !told {
+				e.opts.Logger.Warn("wheellock: may not listen for unlock messages", "election", e.name, "error", err)
+			}
+			told = true
 		}
-		wait(ctx, nil, listenPace)
+		wait(ctx, nil, pace)
 	}
 }
 

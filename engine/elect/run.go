@@ -77,11 +77,13 @@ func (e *Election) campaign(ctx context.Context, lead func(context.Context, int6
 	case err != nil:
 		return passes, err
 	}
-	e.opts.Logger.Info("wheellock: leads", "election", e.name, "term", t.number)
 	defer func() { // also if lead panics
 		e.opts.Logger.Info("wheellock: leads no more", "election", e.name, "term", t.number, "cause", context.Cause(t.ctx))
 	}()
-	led, err := t.run(lead)
+	led, err := t.run(func(ctx context.Context, term int64) error {
+		e.opts.Logger.Info("wheellock: leads", "election", e.name, "term", term) // if it panics, the name is given back
+		return lead(ctx, term)
+	})
 	if led {
 		return err == nil, err
 	}

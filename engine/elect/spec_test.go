@@ -339,6 +339,14 @@ func TestRun(t *testing.T) {
 		}
 		b.candidateOn(e, elect.Options{}).leads()
 	}))
+	t.Run("gives the name back if the logger panics", spec(engine.Options{}, func(b *bubble) {
+		e := b.engine()
+		func() {
+			defer func() { _ = recover() }()
+			_ = elect.New(e, name, elect.Options{Logger: slog.New(panicky{slog.DiscardHandler})}).Run(b.Context(), func(context.Context, int64) error { return nil })
+		}()
+		b.candidateOn(e, elect.Options{}).leads()
+	}))
 	t.Run("ends when the engine is closed", spec(engine.Options{}, func(b *bubble) {
 		red, l := b.leader("red")
 		blue := b.candidate("blue")
@@ -823,3 +831,9 @@ func TestInvalid(t *testing.T) {
 		<-leads
 	}))
 }
+
+// panicky is a handler of log records that panics.
+type panicky struct{ slog.Handler }
+
+func (panicky) Enabled(context.Context, slog.Level) bool  { return true }
+func (panicky) Handle(context.Context, slog.Record) error { panic("a user's handler") }

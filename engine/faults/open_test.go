@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -112,6 +113,11 @@ func TestFaultOpenSaysWhatToDo(t *testing.T) {
 	})
 	t.Run("with something that is no Redis", func(t *testing.T) {
 		mustNotOpen(t, testkit.OptionsFor(notRedis(t)), engine.ErrUnavailable, "127.0.0.1", ": the server broke the protocol")
+	})
+	t.Run("with two servers that are no cluster", func(t *testing.T) {
+		opts := testkit.OptionsFor(redistest.Start(t).Addr())
+		opts.Redis.InitAddress = append(opts.Redis.InitAddress, redistest.Start(t).Addr())
+		mustNotOpen(t, opts, engine.ErrRefused, "name one server")
 	})
 	t.Run("with a server in place of a sentinel", func(t *testing.T) {
 		opts := testkit.OptionsFor(redistest.Start(t).Addr())
@@ -245,6 +251,17 @@ func TestFaultPasswordIsNeverShown(t *testing.T) {
 		show("Options", wrong)
 		show("the error of a wrong password", mustNotOpen(t, wrong, engine.ErrRefused, "Redis.Username and Redis.Password"))
 	}
+	quotes := testkit.OptionsFor(testkit.Serve(t, func(client net.Conn) {
+		for asked := make([]byte, 4096); ; {
+			n, err := client.Read(asked)
+			if err != nil {
+				return
+			}
+			io.WriteString(client, strings.Repeat("-ERR unknown command 'AUTH', with args beginning with: 'locks' '"+canary+"' \r\n", bytes.Count(asked[:n], []byte("*"))))
+		}
+	}))
+	quotes.Redis.Username, quotes.Redis.Password = "locks", canary
+	show("the error of a server that does not know AUTH", mustNotOpen(t, quotes, engine.ErrRefused, "unknown command 'AUTH'").Error())
 	show("the error of no password", mustNotOpen(t, opts("", ""), engine.ErrRefused, "set Redis.Password"))
 
 	url, err := engine.ParseURL("redis://locks:" + canary + "@" + server.Addr())

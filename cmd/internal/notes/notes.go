@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 )
 
 // Logger passes on what an engine logs: broken links and the like. The same warning is told once in five seconds; that it is over, each time.
@@ -43,7 +45,7 @@ func (n *notes) Handle(_ context.Context, r slog.Record) error {
 		text += " " + a.Key + "=" + quoted(a.Value.String())
 		return true
 	})
-	n.tell("%s", text)
+	n.tell("%s", redisflags.Reword(text))
 	return nil
 }
 

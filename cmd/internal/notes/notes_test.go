@@ -18,6 +18,15 @@ func TestValuesAreQuoted(t *testing.T) {
 	}
 }
 
+// What concerns a flag names no option of the engine.
+func TestNotesNameNoOptions(t *testing.T) {
+	var said string
+	notes.Logger(func(format string, args ...any) { said = fmt.Sprintf(format, args...) }).Warn("wheellock: Redis cannot be reached", "error", "dial tcp: Redis.AuthCredentialsFn: --password-file: gone")
+	if want := `Redis cannot be reached error="dial tcp: --password-file: gone"`; said != want {
+		t.Errorf("it said %q, want %q", said, want)
+	}
+}
+
 // Of two outages in five seconds the second is told less of, but not that it lasts.
 func TestWhatIsOverIsTold(t *testing.T) {
 	var told []string

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,10 +23,21 @@ import (
 // pipes are the files that can be read once, such as that of <(COMMAND), each with what reads it.
 var pipes sync.Map
 
+// isPipe reports whether a file can be read once.
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
+}
+
+// Piped reports whether one of the files is a pipe, so that another process cannot read it.
+func (f *Flags) Piped() bool {
+	return slices.ContainsFunc([]string{f.PasswordFile, f.CA, f.Cert, f.Key}, isPipe)
+}
+
 // contents reads a file.
 func contents(path string) ([]byte, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
-	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+	if !isPipe(path) {
 		return read()
 	}
 	once, _ := pipes.LoadOrStore(path, sync.OnceValues(read))

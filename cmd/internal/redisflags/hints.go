@@ -1,6 +1,10 @@
 package redisflags
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
+)
 
 // hints are what the engine advises programs to do, and what people can do instead.
 var hints = strings.NewReplacer(
@@ -17,6 +21,7 @@ var hints = strings.NewReplacer(
 	"does it speak TLS there?", "does it speak TLS there? If not, begin the URL with redis://",
 	"the server speaks no TLS there", "the server speaks no TLS there: begin the URL with redis://",
 	"check Redis.Sentinel.MasterSet", "check master_set in the URL",
+	"Redis.AuthCredentialsFn: ", "",
 	"Redis.Dialer.Timeout", "dial_timeout",
 	"Redis.Dialer.KeepAlive", "the keep-alive of",
 	"Redis.ConnWriteTimeout", "write_timeout",
@@ -26,5 +31,8 @@ var hints = strings.NewReplacer(
 	"\nwheellock: ", "\n", // of several errors
 )
 
+// Reword gives advice in a text of the engine to users of a program with these flags, and leaves out a password that a server quotes.
+func Reword(text string) string { return hints.Replace(rediserr.WithoutArguments(text)) }
+
 // Explain is what an error of the engine says, with advice for users of a program with these flags.
-func Explain(err error) string { return hints.Replace(strings.TrimPrefix(err.Error(), "wheellock: ")) }
+func Explain(err error) string { return Reword(strings.TrimPrefix(err.Error(), "wheellock: ")) }

@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/wheellock/wheellock/engine"
 )
@@ -69,4 +71,13 @@ func (f *Flags) Options() (engine.Options, error) {
 		err = f.secure(r.TLSConfig)
 	}
 	return o, err
+}
+
+// NoURL complains of a word that was meant for --redis, and stands in the place of a name. It may hold a password. Other URLs are names like any.
+func NoURL(word string) error {
+	scheme, _, is := strings.Cut(word, "://")
+	if is && slices.Contains([]string{"redis", "rediss", "valkey", "valkeys", "unix"}, strings.ToLower(scheme)) {
+		return errors.New("a URL stands in the place of a name: put --redis before it")
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package signals
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"os"
 	"os/signal"
@@ -38,14 +39,19 @@ func Notify(c chan<- os.Signal, signals ...os.Signal) {
 	}
 }
 
-// Context ends with the first of these signals.
+// Interrupted is the cause with which a context ends because of a signal.
+type Interrupted struct{ Signal syscall.Signal }
+
+func (i *Interrupted) Error() string { return fmt.Sprintf("ended by a signal: %v", i.Signal) }
+
+// ExitCode is what shells make of it.
+func (i *Interrupted) ExitCode() int { return 128 + int(i.Signal) }
+
+// Context ends with the first of these signals, and an Interrupted as its cause.
 func Context(signals ...os.Signal) context.Context {
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithCancelCause(context.Background())
 	caught := make(chan os.Signal, 1)
 	Notify(caught, signals...)
-	go func() {
-		<-caught
-		end()
-	}()
+	go func() { end(&Interrupted{(<-caught).(syscall.Signal)}) }()
 	return ctx
 }

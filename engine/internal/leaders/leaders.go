@@ -20,6 +20,6 @@ var (
 	// error can pass by itself.
 	Ask func(ctx context.Context, engine any, name string, note *Note) (leader Note, passes bool, err error)
 	// Listen calls notify, which must not block, when it has begun to listen for new leaders, and whenever there is one. It
-	// returns when the subscription has ended, or with ctx.
-	Listen func(ctx context.Context, engine any, name string, notify func()) error
+	// returns when the subscription has ended, or with ctx. passes: the reason of a refusal can pass by itself.
+	Listen func(ctx context.Context, engine any, name string, notify func()) (passes bool, err error)
 )

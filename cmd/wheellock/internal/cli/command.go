@@ -44,7 +44,7 @@ const (
 
 // Execute reads the flags of a command and runs it.
 func (c *Command) Execute(ctx context.Context, env *Env, args []string) (exit int) {
-	env.Name = "wheellock " + c.Name
+	env.Name, env.ctx = "wheellock "+c.Name, ctx
 	flags := flag.NewFlagSet(env.Name, flag.ContinueOnError)
 	run := c.Define(flags)
 	env.Define(flags)

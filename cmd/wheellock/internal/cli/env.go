@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,9 @@ type Env struct {
 	Redis  redisflags.Flags
 	After  []string // what stands after "--"
 	Dashes bool     // there is a "--"
+
+	ctx     context.Context // of the command
+	defined bool            // Define was called
 }
 
 // Define declares the flags that all commands have. What was read before stays.
@@ -43,14 +47,27 @@ func (e *Env) Define(flags *flag.FlagSet) {
 	flags.StringVar(&e.Redis.URL, "redis", url, "`URL` of the Redis; the usual one is that of "+redisflags.URLVariable+", or redis://127.0.0.1:6379")
 	flags.BoolVar(&e.JSON, "json", false, "tell everything in JSON, a value in each line")
 	e.Redis.Define(flags)
-	if before.Redis.URL != "" {
+	if before.defined {
 		*e = before
 	}
+	e.defined = true
 }
 
-// Options are the options for an engine that the flags ask for. Its errors are ExitUsage.
-func (e *Env) Options() (engine.Options, error) {
-	o, err := e.Redis.Options()
+// Options are the options for an engine that the flags ask for. Its errors are ExitUsage, but for the end of ctx: a file that a flag names
+// may be a pipe into which nobody writes.
+func (e *Env) Options(ctx context.Context) (engine.Options, error) {
+	var o engine.Options
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		o, err = e.Redis.Options()
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return engine.Options{}, context.Cause(ctx)
+	}
 	if err != nil {
 		return o, &usageError{err}
 	}
@@ -59,7 +76,7 @@ func (e *Env) Options() (engine.Options, error) {
 
 // Open opens an engine. It hears of locks that are freed by force as soon as the server lets it.
 func (e *Env) Open(ctx context.Context, change func(*engine.Options)) (*engine.Engine, error) {
-	o, err := e.Options()
+	o, err := e.Options(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +103,9 @@ func (e *Env) Usage(format string, args ...any) (exit int) {
 
 // Fail tells an error on Stderr, and returns the exit code for it.
 func (e *Env) Fail(err error) (exit int) {
+	if own := coded(nil); !errors.As(err, &own) && e.ctx != nil && errors.Is(err, context.Canceled) {
+		err = cmp.Or(context.Cause(e.ctx), err) // which signal it was
+	}
 	exit = CodeOf(err)
 	text := Printable(redisflags.Explain(err)) // a server may have said it
 	if e.JSON {
@@ -99,9 +119,15 @@ func (e *Env) Fail(err error) (exit int) {
 	return exit
 }
 
-// CodeOf is the exit code for an error. Errors with a code of their own have a method ExitCode.
+// coded is an error with an exit code of its own.
+type coded interface {
+	error
+	ExitCode() int
+}
+
+// CodeOf is the exit code for an error.
 func CodeOf(err error) int {
-	if own := interface{ ExitCode() int }(nil); errors.As(err, &own) {
+	if own := coded(nil); errors.As(err, &own) {
 		return own.ExitCode()
 	}
 	switch {
@@ -172,6 +198,14 @@ func NamedBy(name string) Named {
 		return Named{Name: name}
 	}
 	return Named{name, []byte(name)}
+}
+
+// Unwritten is why not all was written to Stdout; nil: all was. What writes until it is ended ends then.
+func (e *Env) Unwritten() error {
+	if out, is := e.Stdout.(*output.Stream); is {
+		return out.Err()
+	}
+	return nil
 }
 
 // Size is how many columns and lines Stdout has; 0 columns: not a terminal.

@@ -57,7 +57,7 @@ func (s *settings) run(ctx context.Context, env *cli.Env, args []string) (exit i
 	if s.during < 10*time.Millisecond || s.during > time.Hour {
 		return env.Usage("--during %v: must be from 10ms to 1h", s.during)
 	}
-	opts, err := env.Options()
+	opts, err := env.Options(ctx)
 	if err != nil {
 		return env.Fail(err)
 	}

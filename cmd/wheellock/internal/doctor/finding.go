@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 )
 
 // Severity is how bad a finding is for locks.
@@ -79,7 +80,7 @@ func (f *findings) add(s Severity, what, harm string, set ...string) {
 }
 
 func found(s Severity, what, harm string, set ...string) []Finding {
-	return []Finding{{Severity: s, Found: what, Harm: harm, Set: set}}
+	return []Finding{{Severity: s, Found: rediserr.WithoutArguments(what), Harm: harm, Set: set}} // a server may quote a password
 }
 
 // at is the findings, of one server.

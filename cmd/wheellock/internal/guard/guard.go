@@ -16,7 +16,6 @@ package guard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -160,11 +159,3 @@ type change struct {
 	signal  syscall.Signal // that ended it; 0: none
 	stopped syscall.Signal // that stopped it
 }
-
-// Interrupted is why the wait for a lock ended: a signal.
-type Interrupted struct{ Signal syscall.Signal }
-
-func (i *Interrupted) Error() string { return fmt.Sprintf("ended by a signal: %v", i.Signal) }
-
-// ExitCode is what shells make of it.
-func (i *Interrupted) ExitCode() int { return signalled + int(i.Signal) }

@@ -23,7 +23,7 @@ type Signals struct {
 	asked bool       // the command that runs got TERM or Ctrl-C; the others may ask for something else, such as a new configuration
 }
 
-// Catch begins. The context ends with an Interrupted as its cause.
+// Catch begins. The context ends with a signals.Interrupted as its cause.
 func Catch(parent context.Context) (context.Context, *Signals) {
 	s := &Signals{caught: make(chan os.Signal, 16), ended: make(chan os.Signal, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(parent)
@@ -63,7 +63,7 @@ func (s *Signals) take(caught syscall.Signal) {
 		s.to.pass(caught)
 		return
 	}
-	s.cancel(&Interrupted{caught})
+	s.cancel(&signals.Interrupted{Signal: caught})
 }
 
 // begin starts the command that gets the signals from now on, unless one that asks to end came before. Signals that come while it

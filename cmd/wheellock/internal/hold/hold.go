@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/notes"
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/guard"
 	"github.com/wheellock/wheellock/engine"
@@ -56,6 +57,8 @@ func (s *settings) read(env *cli.Env, args []string) error {
 	switch {
 	case len(args) == 0:
 		return errors.New("name the lock: " + env.Name + " NAME -- COMMAND")
+	case redisflags.NoURL(args[0]) != nil:
+		return redisflags.NoURL(args[0])
 	case len(args) > 1 && !env.Dashes:
 		return fmt.Errorf("put -- before the command: %s %s -- %s", env.Name, args[0], args[1])
 	case len(args) > 1:

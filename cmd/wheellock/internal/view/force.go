@@ -126,6 +126,7 @@ func (f *force) freeAll(ctx context.Context, env *cli.Env, r *redis, e *engine.E
 		l.Owners = slices.DeleteFunc(l.Owners, func(o Owner) bool { return !o.is(f.holder) })
 		l.Holders = beyond + int64(len(l.Owners))
 	}
+	r.noteNameless(env, f.holder)
 	if len(all) > 0 && (!f.yes || !env.JSON) {
 		list := newTable(env)
 		list.json, list.out = false, env.Stderr

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/wheellock/wheellock/cmd/internal/redisflags"
 	"github.com/wheellock/wheellock/cmd/wheellock/internal/cli"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/engine"
@@ -114,6 +114,7 @@ func (l *ls) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 		return env.Fail(err)
 	}
 	table.end(r.simple)
+	r.noteNameless(env, l.holder)
 	if r.unread > 0 {
 		env.Note("the list is not complete: this user may not read %s", cli.Plural(int64(r.unread), "key", "keys"))
 	}
@@ -134,6 +135,13 @@ func (r *redis) eachHeldBy(ctx context.Context, pattern, holder string, found fu
 		}
 		found(slices.DeleteFunc(locks, func(l *Lock) bool { return !l.heldBy(holder) }))
 	})
+}
+
+// noteNameless tells that holders were found by their ids alone, if a text was looked for.
+func (r *redis) noteNameless(env *cli.Env, holder string) {
+	if holder != "" && r.nameless {
+		env.Note("the list is not complete: this user may not know the identities of holders (CLIENT LIST), so only ids were compared")
+	}
 }
 
 // heldBy reports whether the id or the identity of an owner contains a text.
@@ -159,8 +167,8 @@ func onePattern(args []string) (pattern string, err error) {
 	switch {
 	case len(args) == 0:
 		return "*", nil
-	case noURL(args[0]) != nil:
-		return "", noURL(args[0])
+	case redisflags.NoURL(args[0]) != nil:
+		return "", redisflags.NoURL(args[0])
 	case len(args) > 1:
 		return "", fmt.Errorf("what is %q? give one pattern, in quotes", args[1])
 	}
@@ -170,7 +178,7 @@ func onePattern(args []string) (pattern string, err error) {
 // oneName is the name of a command that takes one.
 func oneName(args []string) (name string, err error) {
 	for _, arg := range args {
-		if err := noURL(arg); err != nil {
+		if err := redisflags.NoURL(arg); err != nil {
 			return "", err
 		}
 	}
@@ -178,14 +186,6 @@ func oneName(args []string) (name string, err error) {
 		return "", fmt.Errorf("name one lock, not %d", len(args))
 	}
 	return args[0], nil
-}
-
-// noURL refuses what was meant for --redis. Other URLs are names like any.
-func noURL(name string) error {
-	if scheme, _, is := strings.Cut(name, "://"); is && (scheme == "redis" || scheme == "rediss" || scheme == "unix") {
-		return errors.New("a URL stands in the place of a name: put --redis before it")
-	}
-	return nil
 }
 
 // note is the note of its first owner that has one, behind the name.

@@ -101,13 +101,16 @@ func (r *redis) notAll(ctx context.Context) error {
 		all = fmt.Errorf("no node whose address is known serves %d of the %d hash slots", r.unserved, scripts.HashSlots)
 	}
 	for _, addr := range slices.Sorted(maps.Keys(r.unasked)) {
-		err := fmt.Errorf("could not ask the master at %s: %w", addr, r.unasked[addr])
+		err := fmt.Errorf("could not ask the master at %s: %w", addr, unavailable(r.unasked[addr]))
 		if all != nil {
 			err = fmt.Errorf("%w; %w", all, err)
 		}
 		all = err
 	}
-	return unavailable(all)
+	if all == nil {
+		return nil
+	}
+	return &failure{all}
 }
 
 // perScan is how many keys one SCAN looks at: about a third of a millisecond of the server's time.

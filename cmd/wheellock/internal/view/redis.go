@@ -30,6 +30,7 @@ type redis struct {
 	unread   int              // keys that this user may not read
 	unserved int              // hash slots of a cluster that cannot be looked at
 	simple   bool             // every string is taken for a simple lock
+	nameless bool             // this user may not know the identities of holders
 }
 
 // kind is the flag --kind.
@@ -57,7 +58,7 @@ func dial(ctx context.Context, env *cli.Env, k kind, may func(*redis, context.Co
 }
 
 func connect(ctx context.Context, env *cli.Env, k kind, change ...func(*rueidis.ClientOption)) (*redis, error) {
-	o, err := env.Options()
+	o, err := env.Options(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func unavailable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{err}
+	return &failure{rediserr.Silent(err, "Redis", 0)}
 }
 
 type failure struct{ error }
@@ -241,7 +242,8 @@ var engineName = regexp.MustCompile(`/([0-9a-f-]{36})/(.+)$`)
 func (r *redis) clients(ctx context.Context) map[string]client {
 	found := make(map[string]client)
 	for _, node := range r.masters {
-		list, _ := node.Do(ctx, node.B().Arbitrary("CLIENT", "LIST", "TYPE", "NORMAL").Build()).ToString()
+		list, err := node.Do(ctx, node.B().Arbitrary("CLIENT", "LIST", "TYPE", "NORMAL").Build()).ToString()
+		r.nameless = r.nameless || rediserr.Lacking(err)
 		now := time.Now()
 		for line := range strings.Lines(list) {
 			fields := make(map[string]string)

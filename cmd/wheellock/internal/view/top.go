@@ -118,7 +118,7 @@ func (t *top) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 			env.Note("not everything was looked at: %v", err)
 			exit = cli.CodeOf(err)
 		}
-		if t.looks == t.count {
+		if t.looks == t.count || env.Unwritten() != nil {
 			return exit
 		}
 		select {

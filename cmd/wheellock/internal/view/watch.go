@@ -77,6 +77,7 @@ type watch struct {
 	looked  time.Time         // when it was last known what is there
 	clients map[string]client
 	told    int   // how many lines there were
+	noted   bool  // that the server is a replica
 	blind   error // why the last look failed
 }
 
@@ -91,7 +92,7 @@ func (s *sight) end() time.Time { return s.asked.Add(time.Duration(s.TTL) * time
 
 func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int) {
 	for _, name := range args {
-		if err := noURL(name); err != nil {
+		if err := redisflags.NoURL(name); err != nil {
 			return env.Usage("%v", err)
 		}
 	}
@@ -111,9 +112,6 @@ func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		return env.Fail(err)
 	}
 	defer w.r.Close()
-	if err := w.r.behind(ctx, env.Note); err != nil {
-		return env.Fail(err)
-	}
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		return env.Fail(err)
 	}
@@ -122,7 +120,7 @@ func (w *watch) run(ctx context.Context, env *cli.Env, args []string) (exit int)
 		ctx, end = context.WithTimeout(ctx, w.limit)
 		defer end()
 	}
-	for w.count == 0 || w.told < w.count {
+	for (w.count == 0 || w.told < w.count) && env.Unwritten() == nil {
 		if !w.pause(ctx) {
 			break
 		}
@@ -168,6 +166,14 @@ func (w *watch) dial(ctx context.Context) (err error) {
 	return err
 }
 
+// note tells once that the server is a replica, as it may have become meanwhile.
+func (w *watch) note(format string, args ...any) {
+	if !w.noted {
+		w.env.Note(format, args...)
+	}
+	w.noted = true
+}
+
 // pause waits until it is time to look again. False: it is over.
 func (w *watch) pause(ctx context.Context) bool {
 	wait := w.interval
@@ -199,6 +205,9 @@ func (w *watch) look(ctx context.Context) error {
 	var locks []*Lock
 	if err == nil {
 		locks, err = w.r.lookAt(ctx, w.names)
+	}
+	if err == nil {
+		err = w.r.behind(ctx, w.note)
 	}
 	if err != nil {
 		w.seen = nil
