@@ -38,14 +38,21 @@ func TestTurnsWithoutTheLoop(t *testing.T) {
 		}
 	}
 	asks("at first", true)
-	l.nodes.names = fewNames + 1
-	asks("when many names leave", true)
-	asks("while many are on their way", false)
-	l.nodes.names = 0
-	for range 8 * fade {
-		asks("soon after", l.direct.on.Load())
+	for _, near := range []bool{true, false} {
+		l.nodes.names, l.nodes.near = 1, near
+		asks("with one name on its way", true)
+		l.nodes.names = 2
+		asks("when two names leave", true)
+		asks("while two are on their way", near)
+		l.nodes.names = fewNames + 1
+		asks("when many names leave", near)
+		asks("while many are on their way", false)
+		l.nodes.names = 1
+		for range 8 * fade {
+			asks("soon after", l.direct.on.Load())
+		}
+		asks("long after", true)
 	}
-	asks("long after", true)
 	l.turns.begin()
 	asks("beside a turn", false)
 	l.turns.end()

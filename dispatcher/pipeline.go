@@ -137,6 +137,7 @@ func (n *node) returned(c *connection) {
 		if n.nearest == 0 || rtt < n.nearest {
 			n.nearest = rtt
 		}
+		n.nodes.near = n.nearest < nearby
 	}
 	for i := range c.Batch {
 		if i%clockStride == 0 {

@@ -100,6 +100,15 @@ func TestABatchComesBack(t *testing.T) {
 		if want := (1 + clockStride) * time.Second; m.at[0] != time.Second || m.at[clockStride] != want {
 			t.Errorf("answer %d is handled at %v, want %v; all: %v", clockStride, m.at[clockStride], want, m.at)
 		}
+		for _, trip := range []struct {
+			took gate.Time
+			near bool
+		}{{nearby, false}, {nearby - 1, true}, {time.Second, true}} { // a server that is near may be busy
+			c.Batch = append(c.Batch, gate.Command{Entry: e, Result: gate.Answered, Sent: l.cfg.Clock.Now() - trip.took})
+			if n.returned(c); l.nodes.near != trip.near {
+				t.Errorf("after a round trip of %v Redis is near: %t", trip.took, l.nodes.near)
+			}
+		}
 	})
 }
 
