@@ -113,7 +113,7 @@ func (g *Group) fetch(ctx context.Context, key string, fn func(context.Context) 
 		if value, stored, err = g.await(ctx, lock, result); stored || err != nil && !errors.Is(err, engine.ErrForeignKey) {
 			return value, stored, err
 		}
-		hold, err = lock.Writer().Lock(ctx) // whoever computed has failed
+		hold, err = lock.Writer().Lock(ctx, engine.WithFailFast()) // whoever computed has failed
 	}
 	if err != nil {
 		return nil, false, err
@@ -159,7 +159,7 @@ func (g *Group) compute(ctx context.Context, hold *engine.Hold, key string, fn f
 
 // await waits for the process that computes now, as a reader beside all others, and reads.
 func (g *Group) await(ctx context.Context, lock *engine.RWMutex, result string) (value []byte, stored bool, err error) {
-	hold, err := lock.Reader().Lock(ctx)
+	hold, err := lock.Reader().Lock(ctx, engine.WithFailFast())
 	if err != nil {
 		return nil, false, err
 	}

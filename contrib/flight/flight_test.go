@@ -203,6 +203,35 @@ func TestAValueThatCannotBeStoredIsReturned(t *testing.T) {
 	wantValue(t, g, "a", "one", "one")
 }
 
+// Who waits for another process hears at once that Redis has gone, and may compute the value without sharing it.
+func TestAnOutageEndsTheWaitForAnother(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	first, _ := newGroup(t, server, flight.Options{Keep: time.Hour})
+	second, e := newGroup(t, server, flight.Options{Keep: time.Hour})
+	computes, goOn := make(chan struct{}), make(chan struct{})
+	var both sync.WaitGroup
+	both.Go(func() {
+		first.Do(testkit.Soon(t), "a", func(context.Context) ([]byte, error) {
+			close(computes)
+			<-goOn
+			return []byte("one"), nil
+		})
+	})
+	<-computes
+	both.Go(func() {
+		defer close(goOn)
+		began := time.Now()
+		_, _, err := second.Do(testkit.Soon(t), "a", returns("two"))
+		if took := time.Since(began); !errors.Is(err, engine.ErrUnavailable) || took > testkit.Patience/2 {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+	redistest.Await(t, "the second to wait", func() bool { return e.Stats().Waiting == 1 })
+	server.Kill()
+	both.Wait()
+}
+
 // A value that was computed after the lock was lost is not stored, and a function that ends with its context, because the lock was lost, does
 // not look as if its caller had left.
 func TestALostLockStoresNothing(t *testing.T) {
