@@ -140,7 +140,7 @@ func parseFlags(args []string) (options, error) {
 	opts := options{warmUp: 500 * time.Millisecond}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
 	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
-	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks and limits, but fleets")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks, but fleets and limits")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", "results", "`directory` for results.md, results.json and the pictures")
@@ -173,7 +173,7 @@ func parseFlags(args []string) (options, error) {
 	var err error
 	offered := allWorks
 	if *works == "all" {
-		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" && !w.Limits || w.Fleet })
+		offered = slices.DeleteFunc(slices.Clone(allWorks), func(w work) bool { return w.Kind != "" || w.Limits || w.Fleet })
 	}
 	if opts.works, err = choose(*works, offered, func(w work) string { return w.ID }); err != nil {
 		return options{}, fmt.Errorf("--work: %w", err)
@@ -221,7 +221,7 @@ func explain(flags *flag.FlagSet) {
 	out := flags.Output()
 	fmt.Fprint(out, `peers lets wheellock and its rivals do the same work against the same Redis, in turns, and compares.
 
-  peers                                      all of plain locks and limits, 5 rounds of 3 s: about 20 minutes
+  peers                                      all of plain locks, 5 rounds of 3 s: about 20 minutes
   peers --rounds 1 --for 300ms               a look whether it runs; the figures mean nothing
   peers --work hot-64,hot-2p --only wheellock,rueidislock
   peers --redisson JAR --away 500us --only wheellock,redisson --work handover,handover-fenced,handover-fair

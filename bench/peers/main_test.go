@@ -22,8 +22,7 @@ func TestFlags(t *testing.T) {
 		}
 		return all
 	}
-	plain := []string{"distinct-1", "distinct-2", "distinct-4", "distinct-8", "distinct-16", "distinct-64", "distinct-1024", "distinct-async", "hot-64", "hot16-1024", "hot-2p", "handover",
-		"limits-mutex-64", "limits-limit-64", "limits-permit-64", "limits-mutex-512", "limits-limit-512", "limits-permit-512"}
+	plain := []string{"distinct-1", "distinct-2", "distinct-4", "distinct-8", "distinct-16", "distinct-64", "distinct-1024", "distinct-async", "hot-64", "hot16-1024", "hot-2p", "handover"}
 	t.Run("take every work of plain locks by default, 5 rounds of 3 s", func(t *testing.T) {
 		opts, err := parseFlags(nil)
 		if err != nil {

@@ -27,7 +27,7 @@ func (r *report) markdown(pictures []drawn) string {
 	for _, p := range pictures {
 		fmt.Fprintf(out, "\n![%s](%s)\n", p.title, p.file)
 	}
-	r.writeWorks(out)
+	r.writeWorks(out, pictures)
 	r.writeContestants(out)
 	r.writeTrouble(out)
 	return out.String()
@@ -62,10 +62,13 @@ type column struct {
 	cell  func(Summary) string
 }
 
-// writeWorks writes the tables. Works with the same heading stand in one.
-func (r *report) writeWorks(out *figures.Page) {
-	begun := ""
+// writeWorks writes the tables. Works with the same heading stand in one. Of callers that do not meet the picture has all works, and those of 2 to 16 no table.
+func (r *report) writeWorks(out *figures.Page, pictures []drawn) {
+	begun, inPicture := "", slices.ContainsFunc(pictures, func(p drawn) bool { return p.file == "callers.svg" })
 	for _, w := range r.works {
+		if inPicture && w.Hot == 0 && w.Callers > 1 && w.Callers < 64 {
+			continue
+		}
 		for _, s := range r.Summaries {
 			if s.Work == w.ID && !(r.ofServers() && strings.HasPrefix(s.Contestant, pipelineEntry.name)) && (!w.Fleet || slices.Contains(fleetTables, w.callers())) {
 				r.writeRow(out, w, s, w.heading() != begun)
