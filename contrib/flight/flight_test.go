@@ -203,7 +203,7 @@ func TestAValueThatCannotBeStoredIsReturned(t *testing.T) {
 	wantValue(t, g, "a", "one", "one")
 }
 
-// Who waits for another process hears at once that Redis has gone, and may compute the value without sharing it.
+// A caller that waits for another process hears at once that Redis has gone, and may compute the value without sharing it.
 func TestAnOutageEndsTheWaitForAnother(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
