@@ -44,8 +44,11 @@ type Interrupted struct{ Signal syscall.Signal }
 
 func (i *Interrupted) Error() string { return fmt.Sprintf("ended by a signal: %v", i.Signal) }
 
-// ExitCode is what shells make of it.
-func (i *Interrupted) ExitCode() int { return 128 + int(i.Signal) }
+// ExitCode is that of a program that ends because of it.
+func (i *Interrupted) ExitCode() int { return ExitCode(i.Signal) }
+
+// ExitCode is what shells make of a program that a signal ended.
+func ExitCode(s syscall.Signal) int { return 128 + int(s) }
 
 // Context ends with the first of these signals, and an Interrupted as its cause.
 func Context(signals ...os.Signal) context.Context {

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/wheellock/wheellock/cmd/internal/signals"
 )
 
 // Lock is what a command must not outlive.
@@ -143,14 +145,11 @@ func (w *watch) outcome(c change) Outcome {
 	w.process.end(w.lost != nil)
 	o := Outcome{Exit: c.exit, Lost: w.lost}
 	if c.signal != 0 {
-		o.Exit = signalled + int(c.signal)
+		o.Exit = signals.ExitCode(c.signal)
 	}
 	o.interrupted = c.signal == syscall.SIGINT && w.process.foreground
 	return o
 }
-
-// signalled plus a signal is the exit code of what the signal ended.
-const signalled = 128
 
 // change is what happened to a process.
 type change struct {
