@@ -9,8 +9,8 @@
 //	                                     <-  returned        <-  answers
 //	a Hold      <-  steps the machine
 //
-// While few names are on their way to a Redis nearby, the goroutine that brings the first event takes a turn in place of the loop, if nobody takes one: a caller, or
-// a connection with its answers. One goroutine at a time takes a turn; what stands here of the loop holds for it.
+// While few names are on their way to a Redis nearby, the goroutine that brings the first event takes a turn in place of the loop, if nobody
+// takes one: a caller, or a connection with its answers. One goroutine at a time takes a turn; what stands here of the loop holds for it.
 //
 // In a turn the loop takes all events that wait. The commands that the machines ask for wait in the outbox of their node, and leave
 // on its next idle connection: what comes while all connections are busy makes the next batch.

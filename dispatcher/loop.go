@@ -150,9 +150,11 @@ type direct struct {
 }
 
 const (
-	// fewNames is how many names may be on their way to a Redis that is near. To another one a call waits for the network, not for goroutines: from
-	// two names on the loop takes the turns, whose batches take half to three quarters of the processor's time.
+	// fewNames is how many names may be on their way to a Redis that is near. A call to another one waits for the network, not for goroutines. There
+	// the loop takes the turns from two names on: its batches need half to three quarters of the processor's time.
 	fewNames = 8
+	// oneName is between one name and two: a peak of two fades towards one, and does not reach it.
+	oneName = 1.5
 	// nearby is the round trip to a Redis that is near: on this machine.
 	nearby = 100 * time.Microsecond
 	// fade is after how many turns a peak is forgotten.
@@ -161,7 +163,7 @@ const (
 
 func (d *direct) learn(names int, near bool) {
 	d.peak = max(float64(names), d.peak-(d.peak-float64(names))/fade)
-	if few := d.peak < 1.5 || near && d.peak <= fewNames; few != d.on.Load() {
+	if few := d.peak < oneName || near && d.peak <= fewNames; few != d.on.Load() {
 		d.on.Store(few)
 	}
 }

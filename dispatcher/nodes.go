@@ -21,7 +21,7 @@ type nodes struct {
 	cluster *cluster      // nil: a single server, the only node; set once
 	fast    bool          // there have been waiters that do not wait while the link is down
 	names   int           // that are on their way, in the batches of connections
-	near    bool          // the node that answered last is
+	near    bool          // the node that answered last is a nearby one
 	leaving []*connection // to be sent off at the end of this turn
 
 	// Owned by nobody: safe from anywhere.

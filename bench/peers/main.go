@@ -140,7 +140,7 @@ func parseFlags(args []string) (options, error) {
 	opts := options{warmUp: 500 * time.Millisecond}
 	flags.IntVar(&opts.rounds, "rounds", 5, "turns of every contestant at every work; medians and spread are over them")
 	flags.DurationVar(&opts.length, "for", 3*time.Second, "measured `time` of one turn; half a second of warm-up goes before it, of Redisson 10 s")
-	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks, but fleets and limits")
+	works := flags.String("work", "all", "comma-separated `works`, from the list below, or patterns such as fleet-*-32; all: those of plain locks, without fleets and limits")
 	only := flags.String("only", "all", "comma-separated `contestants`, from the list below")
 	flags.StringVar(&opts.base, "base", "rueidislock", "`contestant` that the ratios are against")
 	flags.StringVar(&opts.out, "out", "results", "`directory` for results.md, results.json and the pictures")

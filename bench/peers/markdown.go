@@ -62,7 +62,8 @@ type column struct {
 	cell  func(Summary) string
 }
 
-// writeWorks writes the tables. Works with the same heading stand in one. Of callers that do not meet the picture has all works, and those of 2 to 16 no table.
+// writeWorks writes the tables. Works with the same heading stand in one. If there is the picture of callers that do not meet, works with 2 to 16
+// of them have no table.
 func (r *report) writeWorks(out *figures.Page, pictures []drawn) {
 	begun, inPicture := "", slices.ContainsFunc(pictures, func(p drawn) bool { return p.file == "callers.svg" })
 	for _, w := range r.works {

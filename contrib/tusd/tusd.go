@@ -64,7 +64,8 @@ type lock struct {
 	hold  *engine.Hold // nil: not locked
 }
 
-// ErrUnavailable answers a request whose lock cannot be taken, because Redis is out of reach or refuses, or the engine is closed. The client is not told why.
+// ErrUnavailable answers a request whose lock cannot be taken: Redis is out of reach or refuses, or the engine is closed. The client is not
+// told why.
 var ErrUnavailable = handler.NewError("ERR_LOCK_UNAVAILABLE", "the upload cannot be locked", http.StatusServiceUnavailable)
 
 // Lock waits for the upload until ctx ends, which tusd does after AcquireLockTimeout. It then has requestUnlock called when another

@@ -20,7 +20,7 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1`)
 
-// again is the pause before a key is asked for again whose hash slot is on its way to another node of a cluster.
+// again is the pause between two tries while the hash slot moves to another node of a cluster.
 const again = 20 * time.Millisecond
 
 // Set stores a value for so long, in whole milliseconds, if in Redis the lock is that of hold; false: it is not. Both keys are in one hash slot.
