@@ -12,7 +12,7 @@
 -- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
 -- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
 -- simple lock says itself how long the turn is. The member SINCE, behind all places, has the time at which the turn began, or of a simple
--- lock the time until which it is left to others.
+-- lock the time until which it is left to others. It outlasts the places, for STANDS at most, if the owner that was given the lock loses it.
 local GIFT = 10000 -- ms that a lock is given for at most (gate.giftTime)
 local UNIT = 16384 -- of the fraction of a score: that many ms are 1
 local EARLIER = 2000 -- ms for which earlier versions are given a lock, whose scores have no fraction

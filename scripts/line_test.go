@@ -116,6 +116,16 @@ func TestLine(t *testing.T) {
 			b.want(b.frees(cid+":1"), "1", "the last") // the channel
 			b.want(b.must("EXISTS", one, lineNames[1]), "0", "EXISTS")
 		})
+		t.Run("a lock that is lost after it was given leaves the time of its turn, for a minute at most", func(t *testing.T) {
+			b := held(t, ann+":1")
+			b.listen(scripts.Inbox(scripts.LockChannel(one), bob))
+			b.asks(bob, 1, secret)
+			b.want(b.frees(ann+":1"), given, "the release")
+			b.must("DEL", one)
+			b.want(b.frees(bob+":1"), "-1", "the release of the lost lock")
+			b.want(fmt.Sprint(b.list("ZRANGE", lineNames[1], "0", "-1")), "[since]", "the line")
+			b.lasts(lineNames[1], time.Minute)
+		})
 		t.Run("dead engines are passed over, and told in case they hear it elsewhere", func(t *testing.T) {
 			b := held(t, ann+":1")
 			heard := b.listen(scripts.Inbox(scripts.LockChannel(one), cid))

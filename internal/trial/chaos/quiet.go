@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,13 +149,10 @@ func (ph *phase) stallsNow() []span {
 // leftovers are keys and subscriptions that nobody should have any more. What stays for good are fencing counters
 // and counts of permits; receipts stay for a minute.
 func (ph *phase) leftovers() []string {
-	names := make(map[string]bool)
-	for _, p := range ph.places {
-		names[p.Name] = p.Permits > 0
-	}
 	var left []string
 	for _, key := range ph.server.Keys() {
-		if names[key] || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.idlePermits(key) {
+		counted := slices.ContainsFunc(ph.places, func(p place) bool { return p.Name == key && p.Permits > 0 })
+		if counted || strings.HasPrefix(key, "redisson_lock_token:") || strings.Contains(key, ":wheellock:receipt:") || strings.HasSuffix(key, ":wheellock:claims") || ph.isRemnant(key) {
 			continue
 		}
 		left = append(left, key)
@@ -163,9 +161,11 @@ func (ph *phase) leftovers() []string {
 	return append(append(left, subs.Channels...), subs.Shard...)
 }
 
-// idlePermits tells whether a key keeps permits that have run out, and are reclaimed when somebody asks.
-func (ph *phase) idlePermits(key string) bool {
-	return strings.HasPrefix(key, "{permits:") && ph.server.Do("TYPE", key).Text == "zset"
+// isRemnant tells whether a key is left by nobody who lives: permits that ran out, until somebody asks; a line without places, until its
+// TTL is over (SINCE in scripts/line.lua).
+func (ph *phase) isRemnant(key string) bool {
+	return strings.HasPrefix(key, "{permits:") && ph.server.Do("TYPE", key).Text == "zset" ||
+		strings.HasSuffix(key, ":wheellock:line") && slices.Equal(ph.server.Do("ZRANGE", key, "0", "-1").Texts(), []string{"since"})
 }
 
 // checkCounts compares what is left of permits with what there was: each taking and giving must have had its
