@@ -108,6 +108,13 @@ func (l *limited) contend(ctx context.Context, ours, theirs *engine.Mutex) error
 		return fmt.Errorf("Unlock: %w", err)
 	}
 	for _, waiter := range []*futures.Future[*engine.Hold]{first, second} {
+		redistest.Await(l.T, "a waiter's answer, or a refusal", func() bool { // those who listened may have been others
+			_, err := waiter.Result()
+			return !errors.Is(err, futures.ErrPending) || l.isRefused()
+		})
+		if l.isRefused() {
+			return nil
+		}
 		hold, err := waiter.Wait(ctx)
 		if err != nil {
 			return fmt.Errorf("LockAsync: %w", err)

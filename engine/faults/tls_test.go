@@ -145,7 +145,6 @@ func TestFaultTLSNobodyWaitsForAFunctionThatHangs(t *testing.T) {
 	t.Parallel()
 	ca := testkit.NewAuthority(t)
 	cert := ca.Issue("127.0.0.1", time.Now().Add(time.Hour))
-	server, addr := ca.Serve(cert, "--tls-auth-clients", "yes")
 	for what, hang := range map[string]func(c *tls.Config, hangs func()){
 		"GetClientCertificate": func(c *tls.Config, hangs func()) {
 			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -166,42 +165,46 @@ func TestFaultTLSNobodyWaitsForAFunctionThatHangs(t *testing.T) {
 			}
 		},
 	} {
-		over, hung := make(chan struct{}), make(chan struct{}, 100)
-		defer close(over)
-		var hangsFrom atomic.Int32 // the call
-		opts := rediss(t, addr, func(c *tls.Config) {
-			c.RootCAs, c.Certificates = ca.Pool(), []tls.Certificate{cert}
-			hang(c, func() {
-				if hangsFrom.Dec() < 0 {
-					hung <- struct{}{}
-					<-over
-				}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server, addr := ca.Serve(cert, "--tls-auth-clients", "yes")
+			over, hung := make(chan struct{}), make(chan struct{}, 100)
+			defer close(over)
+			var hangsFrom atomic.Int32 // the call
+			opts := rediss(t, addr, func(c *tls.Config) {
+				c.RootCAs, c.Certificates = ca.Pool(), []tls.Certificate{cert}
+				hang(c, func() {
+					if hangsFrom.Dec() < 0 {
+						hung <- struct{}{}
+						<-over
+					}
+				})
 			})
-		})
-		for dials := range int32(2) {
-			hangsFrom.Store(dials)
-			ctx, stop := context.WithTimeout(t.Context(), time.Second/2)
-			e, err := engine.Open(ctx, opts)
-			stop()
-			if err == nil { // it dials once
-				e.Close()
-			} else if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, engine.ErrUnavailable) {
-				t.Errorf("%s: Open = %v, want the deadline", what, err)
+			for dials := range int32(2) {
+				hangsFrom.Store(dials)
+				ctx, stop := context.WithTimeout(t.Context(), time.Second/2)
+				e, err := engine.Open(ctx, opts)
+				stop()
+				if err == nil { // it dials once
+					e.Close()
+				} else if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, engine.ErrUnavailable) {
+					t.Errorf("Open = %v, want the deadline", err)
+				}
 			}
-		}
-		hangsFrom.Store(1000)
-		e, err := engine.Open(testkit.Soon(t), opts)
-		testkit.Must(t, err)
-		testkit.MustLock(t, e.Mutex(what))
-		hangsFrom.Store(0)
-		server.KillClients("normal")
-		e.Mutex("another").LockAsync(t.Context())
-		testkit.Receive(t, "a handshake", hung)
-		closed := make(chan struct{})
-		go func() {
-			e.Close()
-			close(closed)
-		}()
-		testkit.Receive(t, "the end of Close: "+what, closed)
+			hangsFrom.Store(1000)
+			e, err := engine.Open(testkit.Soon(t), opts)
+			testkit.Must(t, err)
+			testkit.MustLock(t, e.Mutex(what))
+			hangsFrom.Store(0)
+			server.KillClients("normal")
+			e.Mutex("another").LockAsync(t.Context())
+			testkit.Receive(t, "a handshake", hung)
+			closed := make(chan struct{})
+			go func() {
+				e.Close()
+				close(closed)
+			}()
+			testkit.Receive(t, "the end of Close", closed)
+		})
 	}
 }
