@@ -30,12 +30,12 @@ func TestWhatFailsInAClusterIsSurveyed(t *testing.T) {
 	l, n := clustered(t)
 	survey := &l.nodes.cluster.survey
 	survey.Sent(now)
-	l.nodes.cluster.surveyed(now, &connection{&redisconn.Connection{Err: errors.New("no answer")}, n})
+	l.nodes.cluster.surveyed(now, &connection{Connection: &redisconn.Connection{Err: errors.New("no answer")}, node: n})
 	if survey.Due(now) || !survey.Due(soon) {
 		t.Errorf("after a failure the next survey is due at %v", survey.Alarm())
 	}
 	survey.Sent(soon)
-	l.nodes.cluster.surveyed(soon, &connection{&redisconn.Connection{Map: &topology.Map{Ranges: []topology.Range{{First: 0, Last: 100, Addr: "a:1"}}}}, n})
+	l.nodes.cluster.surveyed(soon, &connection{Connection: &redisconn.Connection{Map: &topology.Map{Ranges: []topology.Range{{First: 0, Last: 100, Addr: "a:1"}}}}, node: n})
 	if all := l.nodes.all; len(all) != 1 || l.nodes.cluster.slots.Count(n) != 101 {
 		t.Errorf("%d nodes, of which the one that is known serves %d hash slots", len(all), l.nodes.cluster.slots.Count(n))
 	}

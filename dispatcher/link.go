@@ -24,6 +24,7 @@ type link struct {
 	tries     int
 	probeAt   gate.Time // when to probe next; Never: not at all. Set while a probe is out: its answer does not count
 	upAt      gate.Time // when it was last found to work; before the first time long ago
+	switched  bool      // another server has become the master since it was up
 	silent    bool      // linkShaky: it broke because nothing had come for too long, as from a server that stands still
 	cause     string    // outOfReach: why, for the callers
 	demotions int       // how often in a row the server was found to be a replica
@@ -52,7 +53,7 @@ func (n *node) breakLink(now gate.Time, err error) {
 		return
 	}
 	cfg.Gate.Epoch++ // what was confirmed before is not handed on (invariant: handoff-only-while-fresh)
-	n.link.silent, n.link.cause = rediserr.IsSilent(err), rediserr.Text(err)
+	n.link.silent, n.link.cause, n.link.switched = rediserr.IsSilent(err), rediserr.Text(err), false
 	n.nearest = 0
 	n.setLink(linkShaky)
 	if n.link.silent {
@@ -64,13 +65,19 @@ func (n *node) breakLink(now gate.Time, err error) {
 		n.link.probeAt += reconnect.Pause(n.link.tries)
 		n.link.tries = min(n.link.tries+1, reconnect.Flaps)
 	}
-	for _, c := range n.idle {
-		c.MarkStale()
-	}
+	n.markStale()
 	if n.nodes.cluster != nil {
 		n.nodes.cluster.survey.SetDue(now)
 	}
 	n.link.outage.Failed(cfg.Logger, "wheellock: connection to Redis broke", n.where("error", n.link.cause)...)
+}
+
+// markStale has the connections that are not away made anew.
+func (n *node) markStale() {
+	for _, c := range n.idle {
+		c.MarkStale()
+		c.stands = false
+	}
 }
 
 // endFast answers those that do not wait while the node is out of reach, which it has turned out to be.
@@ -105,6 +112,11 @@ func (n *node) probed(now gate.Time, err error) {
 	if !rediserr.Alive(err) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
+		if n.link.state == linkShaky && !rediserr.IsSilent(err) && n.keep() {
+			n.link.probeAt = now
+			return
+		}
+		n.markStale()
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
 		known := n.link.outOfReach()
 		n.setLink(linkDown)
@@ -117,6 +129,9 @@ func (n *node) probed(now gate.Time, err error) {
 	}
 	if n.link.state == linkUp {
 		return
+	}
+	if err != nil { // it lets nobody in any more
+		n.keep()
 	}
 	n.link.outage.Ended(logger, "wheellock: Redis can be reached again", n.where()...)
 	n.setLink(linkUp)
@@ -139,7 +154,7 @@ func (l linkQuery) refuse() { l.down <- false }
 // switched is another server being the master: everything is verified there, and listened to.
 func (n *node) switched(now gate.Time) {
 	n.breakLink(now, topology.ErrSwitched)
-	n.link.probeAt = now
+	n.link.switched, n.link.probeAt = true, now
 	n.subscriber.Move()
 }
 

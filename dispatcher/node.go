@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -25,6 +26,8 @@ type node struct {
 	idle       []*connection
 	all        []*connection
 	carrying   int       // connections that are away with commands
+	dialAt     gate.Time // one more network connection could not be made: none is tried before, while others stand
+	unmade     reconnect.Outage
 	nearest    gate.Time // the shortest round trip since the link broke, for those of a busy server are long; 0: none
 	link       link
 	narrow     bool                   // it refuses wide calls
@@ -38,7 +41,8 @@ type node struct {
 // connection is one connection of a node.
 type connection struct {
 	*redisconn.Connection
-	node *node
+	node   *node
+	stands bool // its network connection was made, and did not break since
 }
 
 const (
@@ -116,6 +120,39 @@ func (n *node) lend() *connection {
 	c := n.idle[last]
 	n.idle = n.idle[:last]
 	return c
+}
+
+// dialRest is for how long no further network connection is tried, since one could not be made while others stand.
+const dialRest = time.Second
+
+// others reports whether another connection of the class of c stands.
+func (n *node) others(c *connection) bool {
+	return slices.ContainsFunc(n.all, func(o *connection) bool { return o != c && o.stands && o.Class == c.Class })
+}
+
+// noteStands notes whether the network connection of c stands.
+func (n *node) noteStands(c *connection, stands bool) {
+	if stands && !c.stands {
+		n.unmade.Ended(n.nodes.cfg.Logger, "wheellock: further connections to Redis can be made again", n.where()...)
+	}
+	c.stands = stands
+}
+
+// keep has the connections that stand used, since no other can be made, and the last of them next. False: there is none, or they lead to a
+// server that is not the master any more.
+func (n *node) keep() bool {
+	last := -1
+	for i, c := range n.idle {
+		if !n.link.switched && c.Keep() {
+			c.stands, last = true, i
+		}
+	}
+	if last < 0 {
+		return false
+	}
+	c := n.idle[last]
+	n.idle = append(slices.Delete(n.idle, last, last+1), c)
+	return true
 }
 
 // crowded reports whether commands wait for a connection that is away, and become one batch with what comes until then: many names are on

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
+	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/scripts"
 	"github.com/wheellock/wheellock/wheel/stall"
 )
@@ -98,6 +99,9 @@ func (n *node) flush(now gate.Time) {
 		if c.Class == redisconn.AllCommands && n.crowded() {
 			return
 		}
+		if now < n.dialAt && !c.stands && n.others(c) {
+			continue
+		}
 		if c.Batch = n.out.fill(c.Batch[:0], c.Class); len(c.Batch) == 0 {
 			if c.Class == redisconn.AllCommands {
 				return
@@ -119,6 +123,9 @@ func (n *node) returned(c *connection) {
 	n.idle = append(n.idle, c)
 	now := cfg.Clock.Now()
 	n.noteNarrow()
+	if c.Task != redisconn.Survey {
+		n.noteStands(c, c.Err == nil && !c.Unmade)
+	}
 	switch c.Task {
 	case redisconn.Probe:
 		n.probed(now, c.Err)
@@ -129,9 +136,12 @@ func (n *node) returned(c *connection) {
 	}
 	n.carrying--
 	n.nodes.names -= len(c.Batch)
-	if c.Err != nil {
+	switch {
+	case c.Unmade && !rediserr.IsSilent(c.Err) && n.others(c):
+		n.putBack(now, c)
+	case c.Err != nil:
 		n.breakLink(now, c.Err)
-	} else {
+	default:
 		rtt := now - c.Batch[0].Sent
 		n.nodes.gates.measure(rtt)
 		if n.nearest == 0 || rtt < n.nearest {
@@ -145,6 +155,19 @@ func (n *node) returned(c *connection) {
 		}
 		stall.At(ClockRead, cfg.Gate.UUID)
 		n.answered(now, &c.Batch[i])
+	}
+	clear(c.Batch)
+	c.Batch = c.Batch[:0]
+}
+
+// putBack has the connections that stand carry what c carried, since its network connection could not be made: a name server is away, say, or Redis
+// has no room for another client, or takes another password now. That says nothing of those that stand.
+func (n *node) putBack(now gate.Time, c *connection) {
+	n.dialAt = now + dialRest
+	n.unmade.Failed(n.nodes.cfg.Logger, "wheellock: one more connection to Redis cannot be made", n.where("error", c.Batch[0].ServerMessage)...)
+	for _, command := range c.Batch {
+		command.Result, command.ServerMessage, command.Reply = 0, "", 0
+		n.out.put(&command)
 	}
 	clear(c.Batch)
 	c.Batch = c.Batch[:0]

@@ -117,7 +117,7 @@ func TestCommandsLeaveByAConnectionOfTheirClass(t *testing.T) {
 	l := loopOf(func(wheel.Tick) {})
 	n := &node{nodes: &l.nodes, link: link{probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}}
 	for _, class := range []redisconn.Class{redisconn.ReplicatedCommands, redisconn.OtherCommands, redisconn.ReplicatedCommands} {
-		n.idle = append(n.idle, &connection{&redisconn.Connection{Class: class}, n})
+		n.idle = append(n.idle, &connection{Connection: &redisconn.Connection{Class: class}, node: n})
 	}
 	n.out.put(&gate.Command{Op: gate.Release})
 	n.flush(0)
@@ -137,7 +137,7 @@ func TestManyNamesShareConnections(t *testing.T) {
 		l := loopOf(func(wheel.Tick) {})
 		n := &node{nodes: &l.nodes, link: link{probeAt: gate.Never}, out: outbox{commands: &l.gates.fx.Commands}, nearest: test.rtt}
 		for range mostConnections {
-			n.idle = append(n.idle, &connection{&redisconn.Connection{}, n})
+			n.idle = append(n.idle, &connection{Connection: &redisconn.Connection{}, node: n})
 		}
 		for range test.first - 1 {
 			n.out.put(&gate.Command{Op: gate.Release})

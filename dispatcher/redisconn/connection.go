@@ -25,6 +25,8 @@ type Connection struct {
 	Batch []gate.Command
 	// Err is why the connection broke; nil: it did not.
 	Err error
+	// Unmade says that a new network connection did not come about, or that the server did not let us in: nothing of Batch was sent.
+	Unmade bool
 	// Map is what a survey has found out; nil: no answer.
 	Map *topology.Map
 
@@ -81,11 +83,17 @@ func (c *Connection) Wait() { <-c.stopped }
 // MarkStale makes an idle connection dial again before its next use, because another one to its server broke.
 func (c *Connection) MarkStale() { c.dedicated.stale = true }
 
+// Keep takes MarkStale back. It reports whether the idle connection has a network connection.
+func (c *Connection) Keep() bool {
+	c.dedicated.stale = false
+	return c.dedicated.own != nil
+}
+
 func (c *Connection) run() {
 	defer close(c.stopped)
 	defer c.dedicated.disconnect()
 	for range c.work {
-		c.Err = nil
+		c.Err, c.Unmade = nil, false
 		switch c.Task {
 		case Carry:
 			c.send()
@@ -181,19 +189,20 @@ func (c *Connection) pipeline(sent gate.Time) (results []rueidis.RedisResult, en
 func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknown bool) {
 	calls := c.calls
 	c.calls = c.spare[:0]
-	well := false
+	well, unmade := false, c.dedicated.fresh
 	for i, call := range calls {
 		if call.Asking {
 			results = results[1:] // of ASKING; were it refused, so would be the call
 		}
 		err := wire.Decode(c.Batch[call.From:call.To], results[i])
 		if err == nil {
-			well = true
+			well, unmade = true, false
 			c.answered(call)
 			continue
 		}
 		err = c.silent(err, sent)
 		v := rediserr.Judge(err)
+		unmade = unmade && v.Outside()
 		if c.cfg.Cluster && topology.IsRedirect(v.Message) {
 			v.Result = gate.Redirected
 		}
@@ -217,6 +226,7 @@ func (c *Connection) read(results []rueidis.RedisResult, sent gate.Time) (unknow
 		}
 	}
 	c.spare = calls
+	c.Unmade = unmade
 	c.dedicated.proved(well)
 	return unknown
 }

@@ -39,6 +39,13 @@ func (v Verdict) Doubts() string {
 	return v.Message
 }
 
+// Outside reports whether the error may be of a connection that was not made, or over which the server did not let us in.
+func (v Verdict) Outside() bool {
+	return v.Result == gate.NotSent || slices.ContainsFunc(outside, func(first string) bool { return strings.HasPrefix(v.Message, first) })
+}
+
+var outside = []string{"WRONGPASS", "NOAUTH", "max number of clients"}
+
 // The beginnings of errors of the server that say that the command did not run. Any other error came out of a script. Our
 // scripts turn the errors of their commands into replies, so such a script did not get as far as a write.
 var (

@@ -6,6 +6,7 @@
 package respguard
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -79,12 +80,12 @@ type guarded struct {
 	out      requests
 	ended    func()      // see Watch; nil: nobody watches
 	closed   atomic.Bool // by us
+	answered atomic.Bool // the server has sent something, and not that it is full
 
-	reading  sync.Mutex // guards the rest
-	in       replies
-	failed   error // why it cannot be read any more
-	answered bool  // the server has sent something
-	ahead    [1024]byte
+	reading sync.Mutex // guards the rest
+	in      replies
+	failed  error // why it cannot be read any more
+	ahead   [1024]byte
 }
 
 // peeker is a connection of which can be seen what waits to be read. It does not block; under 1: nothing is seen.
@@ -105,8 +106,7 @@ func (g *guarded) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := g.Conn.Write(b)
-	g.reportEnd(err)
-	return n, err
+	return n, g.ending(err)
 }
 
 // Close is our end of the connection, of which nobody is told.
@@ -115,11 +115,22 @@ func (g *guarded) Close() error {
 	return g.Conn.Close()
 }
 
-// reportEnd reports the end of the connection, unless we have closed it: what a read says then depends on the dialler.
-func (g *guarded) reportEnd(err error) {
-	if err != nil && g.ended != nil && !g.closed.Load() {
+// full is what a server says at maxclients before it hangs up, whatever it was asked.
+var full = []byte("-ERR max number of clients")
+
+// ending reports the end of the connection, unless we have closed it: what a read says then depends on the dialler. Before the first answer, to
+// HELLO, no command of the engine has left.
+func (g *guarded) ending(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case g.ended != nil && !g.closed.Load():
 		g.ended()
 	}
+	if !g.answered.Load() {
+		return unsent(err)
+	}
+	return err
 }
 
 // unasked looks for a reply that came before anything was asked: the next command would take it for its answer. It is
@@ -131,7 +142,7 @@ func (g *guarded) unasked() error {
 		return nil
 	}
 	defer g.reading.Unlock()
-	if !g.answered || g.expected.any() {
+	if !g.answered.Load() || g.expected.any() {
 		return nil
 	}
 	n := g.peeks.Peek(g.ahead[:])
@@ -151,9 +162,11 @@ func (g *guarded) Read(b []byte) (int, error) {
 		return 0, g.failed
 	}
 	n, err := g.Conn.Read(b)
-	g.reportEnd(err)
+	err = g.ending(err)
 	if n > 0 {
-		g.answered = true
+		if !g.answered.Load() {
+			g.answered.Store(!bytes.HasPrefix(b[:n], full))
+		}
 		if n, g.failed = g.follow(b, n); g.failed != nil {
 			return 0, g.failed
 		}

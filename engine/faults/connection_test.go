@@ -1,15 +1,21 @@
 package faults_test
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wheellock/wheellock/engine"
+	"github.com/wheellock/wheellock/internal/redistest"
 	"github.com/wheellock/wheellock/internal/testkit"
 	"github.com/wheellock/wheellock/internal/virtual"
 )
@@ -57,4 +63,74 @@ func TestFaultAcquireDeliveredAfterItsCleanUp(t *testing.T) {
 		w.Quiet(e, 0)
 	})
 	t.Logf("at most %d keys stood of acquires that were delivered late", stood)
+}
+
+// One more connection that cannot be made breaks none that stands: calls go on over those, and holds are renewed. The same is true when one
+// of several is cut meanwhile.
+func TestFaultOneMoreConnectionCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		shut func(*redistest.Server)
+		cuts bool
+	}{
+		"the server is full":           {shut: func(s *redistest.Server) { s.MustDo("CONFIG", "SET", "maxclients", "1") }},
+		"the password has changed":     {shut: func(s *redistest.Server) { s.MustDo("ACL", "SETUSER", "locks", "resetpass", ">another") }},
+		"dials fail":                   {},
+		"dials fail, and one was cut":  {cuts: true},
+		"the password, and one is cut": {func(s *redistest.Server) { s.MustDo("ACL", "SETUSER", "locks", "resetpass", ">another") }, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			server.MustDo("ACL", "SETUSER", "locks", "on", ">password", "~*", "&*", "+@all")
+			var away atomic.Bool
+			e := testkit.Connect(t, server.Addr(), testkit.Lease(time.Second), testkit.OnlyMessages, func(o *engine.Options) {
+				o.Redis.Username, o.Redis.Password = "locks", "password"
+				o.Redis.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+					if away.Load() {
+						return nil, &net.DNSError{Err: "server misbehaving", Name: addr}
+					}
+					return d.DialContext(ctx, "tcp", addr)
+				}
+			})
+			burst := func() (failed error) {
+				var all sync.WaitGroup
+				var mu sync.Mutex // guards failed
+				for i := range 100 {
+					all.Go(func() {
+						h, err := e.Mutex(fmt.Sprint("burst:", i)).TryLock(testkit.Soon(t))
+						if err == nil {
+							err = h.Unlock(testkit.Soon(t))
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						failed = cmp.Or(failed, err)
+					})
+				}
+				all.Wait()
+				return failed
+			}
+			held := testkit.MustLock(t, e.Mutex("held"))
+			if c.cuts {
+				testkit.Must(t, burst()) // over several connections
+			}
+			if c.shut == nil {
+				away.Store(true)
+			} else {
+				c.shut(server)
+			}
+			if c.cuts {
+				client := regexp.MustCompile(`id=(\d+) .* cmd=evalsha user=locks`).FindStringSubmatch(server.MustDo("CLIENT", "LIST").Text)
+				server.MustDo("CLIENT", "KILL", "ID", client[1])
+				_ = burst() // what was sent over that one is uncertain
+			}
+			for began := time.Now(); time.Since(began) < 2*time.Second; {
+				testkit.Must(t, burst())
+				time.Sleep(20 * time.Millisecond) // sleeps: renewals come in between
+			}
+			if err := held.Err(); err != nil || !e.Up() {
+				t.Errorf("the hold from before: %v; up %t", err, e.Up())
+			}
+		})
+	}
 }
