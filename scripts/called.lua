@@ -4,9 +4,12 @@
 -- no other engine takes permits for CALL. If they are too few for it, it asks again and again for as long as it collects, and each of its
 -- questions is a new call; then it has no place for a while. A place is "<uuid>:<wanted permits> WOKEN". The called place is the
 -- first member of the line; its score is the negative time of the call. Clients of Redisson ignore calls and take what is free. SINCE has the
--- time at which an engine last found permits without being called: some client frees them and calls nobody.
+-- time at which an engine last found permits without being called: some client frees them and calls nobody. While such clients listen, the called
+-- engine is told now and then to ask after a pause, or it would always be faster.
 local CALL = 200 -- ms
 local OTHERS = 5000 -- ms for which that client is expected to free more
+local LATER = '2' -- message: it is called, and asks after a pause
+local SLOT = 40 -- ms: others come first in half of such slots
 
 -- SELDOM: see prelude.lua.
 
@@ -25,9 +28,15 @@ local function forHowMany(place, channel)
 	return tonumber(string.match(owner or '', '%d+$') or ''), inbox
 end
 
+-- othersFirst reports whether permits that come free now are left to others: some listen, and it is their slot. Slots of theirs are half of every stretch
+-- of time: the golden ratio keeps step with no interval between releases.
+local function othersFirst(heard, now)
+	return heard > 0 and math.floor(now / SLOT) * 0.6180339887 % 1 < 0.5
+end
+
 -- summon calls the first place that has a living engine. If a place is called already, it is told when what it collects is enough. If summon
--- calls none and the first place has changed (it was led), it tells the new first place.
-local function summon(line, led, how, channel, free, now)
+-- calls none and the first place has changed (it was led), it tells the new first place. heard is how many the message of a release has reached.
+local function summon(line, led, how, channel, free, now, heard)
 	local place, at = called(line, now), 0
 	if place then
 		local wants, inbox = forHowMany(place, channel)
@@ -38,7 +47,7 @@ local function summon(line, led, how, channel, free, now)
 		place = call('ZRANGE', line, at, at)[1] -- an error has none
 		if not place then break end
 		local wants, inbox = forHowMany(place, channel)
-		if wants and publish(how, inbox, FREE) ~= 0 then
+		if wants and publish(how, inbox, othersFirst(heard or 0, now) and LATER or FREE) ~= 0 then
 			call('ZADD', line, 'XX', string.format('%.0f', -now), place) -- unchecked: without it the first engine that asks takes them
 			return
 		end

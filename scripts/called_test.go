@@ -15,10 +15,11 @@ var (
 	permitLine       = scripts.LineKey(one)
 )
 
-// callTime is CALL of called.lua, and othersTime OTHERS, in ms.
+// callTime is CALL of called.lua, othersTime OTHERS, and slotTime SLOT, in ms.
 const (
 	callTime   = 200
 	othersTime = 5000
+	slotTime   = 40
 )
 
 // queueing is a semaphore of the tests whose waiting engines stand in line. For its scripts time stands still.
@@ -95,12 +96,18 @@ func (q *queueing) isRefused(engine string, n, place int, want scripts.Place) {
 // gives adds permits, as an engine without a place.
 func (q *queueing) gives(n int) string {
 	q.Helper()
+	return q.givesAfter(0, n)
+}
+
+// givesAfter does so after so many ms.
+func (q *queueing) givesAfter(ms, n int) string {
+	q.Helper()
 	*q.calls++
 	script := scripts.Give
 	if q.expire {
 		script = scripts.PermitAdd
 	}
-	return q.eval(frozen(script), poolKeys, "PUBLISH", 0, *q.calls, n, semaphoreChannel)
+	return q.eval(frozenAfter(script, ms), poolKeys, "PUBLISH", 0, *q.calls, n, semaphoreChannel)
 }
 
 // takesUnseen takes permits as a client of Redisson does.
@@ -270,6 +277,22 @@ func TestCalls(t *testing.T) {
 			q.isCalled(ann, 1, 0)
 			q.want(q.gives(1), "1", "the next release")
 			q.want(first()+"/"+second(), "/", "the inboxes")
+		})
+		for slot, later := range []bool{false, true, false, true, true, false, true, false, true, true} {
+			q.run(t, fmt.Sprintf("while others listen it is to ask after a pause, half of the time, %d", slot), 0, func(t *testing.T, q *queueing) {
+				first, all := q.hears(ann), q.listen(semaphoreChannel)
+				q.asks(ann, 1, 1)
+				q.givesAfter(slotTime*slot, 1)
+				q.want(first(), map[bool]string{false: "0", true: "2"}[later], "the inbox")
+				q.want(q.said(semaphoreChannel, all), "1", "the channel")
+				q.isCalled(ann, 1, -int64(slotTime*slot))
+			})
+		}
+		q.run(t, "where nobody listens it is to ask at once", 0, func(t *testing.T, q *queueing) {
+			first := q.hears(ann)
+			q.asks(ann, 1, 1)
+			q.givesAfter(slotTime, 1)
+			q.want(first(), "0", "the inbox")
 		})
 		q.run(t, "the called one takes, and nobody else", 0, func(t *testing.T, q *queueing) {
 			q.hears(ann)

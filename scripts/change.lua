@@ -20,7 +20,7 @@ if tardy then return tardy end
 -- announce publishes the message, if any, and calls the line, if any, for the free permits.
 local function announce(line, channel, message, free)
 	local heard = message and publish(ARGV[1], channel, message) or 0
-	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now) end
+	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now, heard) end
 	return heard
 end
 

@@ -16,11 +16,15 @@ const (
 )
 
 // frozen is a script for which time stands still.
-func frozen(s scripts.Script) scripts.Script {
+func frozen(s scripts.Script) scripts.Script { return frozenAfter(s, 0) }
+
+// frozenAfter is one for which it stands still so many ms later.
+func frozenAfter(s scripts.Script, ms int) scripts.Script {
+	micros := frozenMicros + 1000*ms
 	return scripts.Script{Name: s.Name, Text: `
 local server = redis
 local function still(how, name, ...)
-	if name == 'TIME' then return { '` + strconv.Itoa(frozenMicros/1_000_000) + `', '` + strconv.Itoa(frozenMicros%1_000_000) + `' } end
+	if name == 'TIME' then return { '` + strconv.Itoa(micros/1_000_000) + `', '` + strconv.Itoa(micros%1_000_000) + `' } end
 	local reply = server[how](name, ...)
 	if name == 'PTTL' and type(reply) == 'number' and reply > 0 then return ` + strconv.Itoa(frozenTTL) + ` end
 	return reply

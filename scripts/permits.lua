@@ -160,9 +160,9 @@ if VERB == 'permit_free' then
 				return noted(receipt, id, fault(sum, key))
 			end
 			-- As Redisson: for one permit the message is how many are free now, for several how many were freed.
-			publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
+			local heard = publish(ARGV[1], channel, string.format('%.0f', gone == 1 and sum or gone))
 			local leads = lined and line ~= key and call('EXISTS', line) ~= 0 and first(line)
-			if leads then summon(line, leads, ARGV[1], channel, sum, now) end
+			if leads then summon(line, leads, ARGV[1], channel, sum, now, heard) end
 			return answer
 		end)
 	end)

@@ -9,6 +9,7 @@ import (
 // permits are free, a script calls one engine by a 0 in its inbox, and for 200 ms no other engine takes any (scripts/called.lua). If they are
 // too few for its first waiter, which wants several, it collects: it asks every collectPause, and stays called. If the others do not give
 // enough permits back meanwhile, it rests: it leaves the line, asks twice a second, and then collects for twice as long.
+// A 2 calls an engine that is to ask after a pause: clients of Redisson listen, which take longer to ask, and have a turn then.
 // A 1 tells an engine that it is the first now. Clients of Redisson, and engines of an older version, free permits without calling anybody. So the first
 // asks every leaderPause, and listens to the name's channel for as long as such permits are met. A script meets them if some are left in line
 // (SINCE). An engine that is alone in line, or that finds nothing because others are always faster, expects them after a leaderPause in which
@@ -22,6 +23,11 @@ const (
 
 	// collectPause is less than CALL in scripts/called.lua by a long round trip.
 	collectPause = 80 * time.Millisecond
+	// askLater is the message that calls an engine after a pause, and othersSlot how long the turn of others lasts then (LATER and SLOT in
+	// scripts/called.lua).
+	askLater   = 2
+	othersSlot = 40 * time.Millisecond
+
 	// How long an engine collects permits, at first and at most. Then it rests for collectRest times as long.
 	leastCollect   = 250 * time.Millisecond
 	longestCollect = 5 * time.Second
@@ -119,6 +125,9 @@ func (s *Sequencer) waitInLine(now Time, c *Command, fx *Effects) {
 	if rests {
 		s.contest.askAt = min(s.contest.askAt, now+leaderPause, on.notBefore)
 	}
+	if end := s.rivals.turns.othersEnd; end != 0 && now < end+othersSlot { // they have come
+		s.othersUntil = now + othersTime
+	}
 	s.rivals.listens = p.Listens || none && !rests || p.Leads && now < s.othersUntil
 	s.rivals.waitInLine(&s.Entry, s.cfg, fx)
 	if p.Leads {
@@ -141,6 +150,10 @@ func (s *Sequencer) notified(now Time, news News, fx *Effects) {
 	if news.N > news.ones {
 		if s.contest.queue.lasting() == 0 {
 			s.place.permits = 1 // it is given up, for whatever number it is
+		}
+		if t := &s.rivals.turns; news.has(askLater) {
+			t.end(now, othersSlot)
+			t.othersEnd = now + othersSlot
 		}
 		s.hinted(now, fx)
 		return

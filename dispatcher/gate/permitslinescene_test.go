@@ -22,6 +22,16 @@ func TestPermitsLineScenes(t *testing.T) {
 			answer 1                         -> a: granted
 			after 10s                        -> (1s) unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
+		"one that is to leave the permits to others first asks after a pause": waiting + `
+			told 2
+			after 39ms
+			after 1ms                        -> take 3 1x1, n 1
+			answer 1                         -> a: granted`,
+		"if they take them, it listens to the channel": first + `
+			told 2
+			after 40ms                       -> take 3 1x1, n 1
+			answer is-first 0s               -> subscribe redisson_sc:{stock}
+			message                          -> take 4 1x1, n 1`,
 		"one that is not the first asks after the poll cap": waiting + `
 			after 1500ms
 			after 100ms                      -> (67ms) take 3 1x1, n 1`,

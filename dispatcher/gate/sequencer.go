@@ -50,7 +50,7 @@ func (s *Sequencer) Ask(now Time, w *Waiter, fx *Effects) {
 		s.rivals.last = lastAnswer{Outcome: Outcome{Why: Down}}
 	}
 	if w.Try { // it does not wait for the end of a pause
-		s.callAt = min(s.callAt, now)
+		s.callAt, s.rivals.turns.ends = min(s.callAt, now), 0
 	}
 	w.asked = false
 	s.contest.queue.push(w)
@@ -254,6 +254,7 @@ func (s *Sequencer) Message(now Time, news News, fx *Effects) {
 	case s.rivals.isInbox(news.Channel):
 		s.notified(now, news, fx)
 	case s.Kind == LatchKind || news.Most > 0 && s.place.heeds() && !s.rests(now):
+		s.rivals.turns.noteMessage(now)
 		s.hinted(now, fx)
 	}
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -34,6 +35,9 @@ func (n *News) Add(said int64) {
 		n.kept++
 	}
 }
+
+// has reports whether one of the first of the messages was that number, which is neither 0 nor 1.
+func (n *News) has(said int64) bool { return slices.Contains(n.codes[:n.kept], said) }
 
 // subscription is the subscription to a channel about a name.
 type subscription struct {
