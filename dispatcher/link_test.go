@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -14,6 +15,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/rediserr"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // Invariant: nothing is due at once twice without progress. Sentinel makes another server the master while a probe of the
@@ -141,5 +143,65 @@ func TestAServerThatStaysAReplicaIsLeftMoreAndMoreRarely(t *testing.T) {
 	n.link.state, n.link.upAt = linkUp, now
 	if n.demoted(now + reconnect.Steady); n.link.state == linkUp {
 		t.Error("it is not left soon after it was a master for two minutes")
+	}
+}
+
+// deaf is a machine that does nothing.
+type deaf struct{ gate.Machine }
+
+func (deaf) Answer(gate.Time, *gate.Command, *gate.Effects) {}
+
+// That a server refuses writes is logged once, and that it ceases to when it gives what it refused: a lock that another has shows nothing, and at
+// maxmemory neither does a renewal.
+func TestAServerThatRefusesWritesIsLogged(t *testing.T) {
+	for word, f := range map[string]scripts.Fault{"READONLY": scripts.ReadOnly, "OOM": scripts.OutOfMem, "MISCONF": scripts.Misconf, "NOREPLICAS": scripts.NoReplicas} {
+		for by, refused := range map[string]gate.Command{
+			"a script":   {Op: gate.Acquire, Result: gate.Answered, Reply: f.Reply()},
+			"the server": {Op: gate.Acquire, Result: gate.Again, ServerMessage: word + " so it is"},
+		} {
+			t.Run(word+" by "+by, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					_, n, _, log := linked()
+					n.link.upAt = time.Minute // it is not left so soon
+					hears := func(c gate.Command, want ...string) {
+						t.Helper()
+						log.Reset()
+						c.Entry = &gate.Entry{Machine: deaf{}, Free: true}
+						n.answered(time.Minute, &c)
+						if text := log.String(); strings.Count(text, "\n") != min(len(want), 1) {
+							t.Errorf("after %v %d %d the log says %q", c.Op, c.Result, c.Reply, text)
+						} else {
+							for _, words := range want {
+								if !strings.Contains(text, words) {
+									t.Errorf("%q does not say %q", text, words)
+								}
+							}
+						}
+					}
+					renewed, acquired := gate.Command{Op: gate.Renew, Reply: 1}, gate.Command{Op: gate.Acquire, Reply: 1}
+					for _, of := range []gate.Command{
+						renewed, acquired, {Op: gate.Acquire, Reply: scripts.Moving.Reply()}, {Op: gate.Acquire, Reply: scripts.NoPerm.Reply()},
+						{Op: gate.Acquire, Result: gate.Again, ServerMessage: "BUSY Redis is busy"}, {Op: gate.Acquire, Result: gate.Again, ServerMessage: "LOADING"},
+					} {
+						hears(of)
+					}
+					for range 2 {
+						hears(refused, "level=WARN", "Redis refuses writes", "addr=a:1", "error=\""+word)
+						hears(refused)
+						hears(gate.Command{Op: gate.Acquire, Reply: -1002})
+						hears(gate.Command{Op: gate.Renew, Reply: scripts.NotMine})
+						time.Sleep(time.Second)
+						if word == "OOM" {
+							hears(renewed)
+							hears(acquired, "level=INFO", "Redis takes writes again", "addr=a:1", "after=1s", "failures=2")
+						} else {
+							hears(renewed, "level=INFO", "Redis takes writes again", "addr=a:1", "after=1s", "failures=2")
+						}
+						hears(acquired)
+						time.Sleep(time.Second)
+					}
+				})
+			})
+		}
 	}
 }

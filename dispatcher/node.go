@@ -12,6 +12,7 @@ import (
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
 	"github.com/wheellock/wheellock/dispatcher/subscriber"
 	"github.com/wheellock/wheellock/dispatcher/topology"
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // node is one Redis that serves names: what waits to be sent there, the connections that carry it, what is known of
@@ -32,6 +33,8 @@ type node struct {
 	link       link
 	narrow     bool                   // it refuses wide calls
 	refusals   reconnect.Outage       // of wide calls; these do not end
+	stopped    scripts.Fault          // why it refuses writes; None: it does not, as far as is known
+	unwritten  reconnect.Outage       // of those
 	subscriber *subscriber.Subscriber // nil: there is no client yet
 	namedAt    gate.Time              // in a cluster: when a redirect, a survey or the lack of others last named it
 

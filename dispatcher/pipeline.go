@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/wheellock/wheellock/dispatcher/gate"
@@ -183,18 +184,33 @@ func (n *node) answered(now gate.Time, c *gate.Command) {
 		if millis, late := c.Reply.Late(); late {
 			n.server.Learn(millis, now)
 		}
-		if c.Reply.Fault() == scripts.ReadOnly {
+		fault := c.Reply.Fault()
+		n.noteWrites(c, fault)
+		if fault == scripts.ReadOnly {
 			n.demoted(now)
 		}
 	case gate.Redirected:
 		n.nodes.cluster.follow(now, n, c)
 		return
 	case gate.Again:
+		n.noteWrites(c, rediserr.StopsWrites(c.ServerMessage))
 		if n.nodes.cluster != nil {
 			n.nodes.cluster.survey.Request(now)
 		}
 	}
 	n.nodes.gates.answer(now, c)
+}
+
+// noteWrites logs that the node refuses writes, for the reason f, and that it does so no more: those who wait for a lock are told nothing meanwhile.
+func (n *node) noteWrites(c *gate.Command, f scripts.Fault) {
+	switch {
+	case f.StopsWrites():
+		n.stopped = f
+		n.unwritten.Failed(n.nodes.cfg.Logger, "wheellock: Redis refuses writes", n.where("error", cmp.Or(c.ServerMessage, f.String()))...)
+	case n.stopped != scripts.None && c.Writes(n.stopped):
+		n.stopped = scripts.None
+		n.unwritten.Ended(n.nodes.cfg.Logger, "wheellock: Redis takes writes again", n.where()...)
+	}
 }
 
 // answerUnsent answers NotSent to the commands that wait while the link is down. A pass answers the commands that waited when it began;

@@ -154,7 +154,7 @@ type Options struct {
 	// Observer is told of every grant, every failed call and the end of every hold. Default nil: nothing is observed,
 	// and nothing is paid for it.
 	Observer *Observer
-	// Logger gets records of broken links, refused rights, lost and forgotten locks and panics of callbacks, never of single calls. A lost lock is a
+	// Logger gets records of broken links, refused rights and writes, lost and forgotten locks and panics of callbacks, never of single calls. A lost lock is a
 	// warning with its name, kind, how long it was held, to 0.1 s, and the cause; of more than ten in ten seconds the rest is one
 	// record with their number; so is one that was forgotten, with where it was asked for. A fixed lease that runs out counts as lost, a hold that Close ends does not. Its handler runs on a goroutine of
 	// its own: one that is slow, blocks or panics harms nothing. If 1,024 records wait, further ones are dropped, and the

@@ -171,7 +171,8 @@ func (f Fault) String() string {
 // Forbidden reports whether this user may not use a key or a command.
 func (f Fault) Forbidden() bool { return f == NoPerm || f == noPermLua }
 
+// StopsWrites reports whether the server refuses to write, whatever the key.
+func (f Fault) StopsWrites() bool { return f >= ReadOnly && f <= NoReplicas }
+
 // Passing reports whether the fault can pass by itself, so that a release or renewal is worth repeating.
-func (f Fault) Passing() bool {
-	return f == ReadOnly || f == OutOfMem || f == Misconf || f == NoReplicas || f == Moving
-}
+func (f Fault) Passing() bool { return f.StopsWrites() || f == Moving }

@@ -140,8 +140,8 @@ func TestServerThatRefusesWrites(t *testing.T) {
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", "1"), renewal, "renewal that prolongs nothing")
 			b.want(b.eval(scripts.Renew, []string{one}, "me:1", twoHour), renewal, "renew")
 			b.want(b.eval(scripts.Release, []string{one, one}, "PUBLISH", "me:1", channel), release, "release")
-			if !scripts.Fault(ill).Passing() {
-				t.Error("it may pass by itself, and is not said to")
+			if f := scripts.Fault(ill); !f.Passing() || !f.StopsWrites() {
+				t.Error("it stops writes and may pass by itself, and is not said to")
 			}
 		})
 	}

@@ -278,6 +278,31 @@ func TestElectionGoesOn(t *testing.T) {
 	first.want(t, 128+15, `lost "scheduler"`)
 }
 
+// Who waits for a Redis that refuses writes is told why, and that it does so no more.
+func TestRedisThatRefusesIsTold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, args := range [][]string{{"lock", "job"}, {"lock", "seats", "--permits", "2"}, {"elect", "scheduler"}} {
+		server.MustDo("CONFIG", "SET", "maxmemory", "1")
+		p, said := wheellock(t, append(args, "--redis", server.URL(), "--", "true")...), newDiary(t)
+		file, err := os.Create(string(said))
+		testkit.Must(t, err)
+		p.Stderr = file
+		p.begin(t)
+		says := func(words string) bool { return strings.Contains(strings.Join(said.words(), " "), words) }
+		redistest.Await(t, "the note that Redis refuses", func() bool {
+			return says("wheellock " + args[0] + ": Redis refuses writes addr=" + server.Addr() + ` error="OOM`)
+		})
+		server.MustDo("CONFIG", "SET", "maxmemory", "0")
+		p.end(t)
+		file.Close()
+		p.want(t, 0)
+		if !says("Redis takes writes again addr=" + server.Addr()) {
+			t.Errorf("it said %q", said.words())
+		}
+	}
+}
+
 // A release may give the lock to a process that waits: then it has ten seconds at most, until it is renewed. The command begins when it
 // is, and is not ended because the renewal takes longer than usual.
 func TestALockThatWasGivenIsNotOverdue(t *testing.T) {

@@ -256,6 +256,12 @@ func (e *Effects) add(op Op) *Command {
 	return &sent[len(sent)-1]
 }
 
+// Writes reports whether the answer shows that a server writes which has refused to, for reason f. At maxmemory it goes on renewing and releasing.
+func (c *Command) Writes(f scripts.Fault) bool {
+	gives := Operations[c.Op].gives
+	return c.ran() && gives != nil && gives(c.Reply) && (f != scripts.OutOfMem || c.Op >= Adopt)
+}
+
 // Unreplicated records that too few replicas acknowledged c, which was asked after it ran (invariant: replicas-acknowledge). A grant is then
 // given back and asked for again, a renewal moves no deadline, and a refusal needs no replicas.
 func (c *Command) Unreplicated() {

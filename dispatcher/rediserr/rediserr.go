@@ -55,6 +55,17 @@ var (
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )
 
+// stopped are the words by which a server refuses to write.
+var stopped = map[string]scripts.Fault{
+	"READONLY": scripts.ReadOnly, "OOM": scripts.OutOfMem, "MISCONF": scripts.Misconf, "NOREPLICAS": scripts.NoReplicas,
+}
+
+// StopsWrites returns why the server refuses to write, if its message says that it does.
+func StopsWrites(message string) scripts.Fault {
+	word, _, _ := strings.Cut(message, " ")
+	return stopped[word]
+}
+
 // Said returns the message of an error that came from the server, also of one that was wrapped, without what the server adds
 // about the script. False: the error did not come from the server.
 func Said(err error) (message string, ok bool) {

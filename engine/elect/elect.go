@@ -53,8 +53,8 @@ type Options struct {
 	// Lease is how long Redis keeps the leadership of a process that died. It is renewed every third of it. Whole
 	// milliseconds, 100ms to 30 days. Default: that of the engine.
 	Lease time.Duration
-	// Logger gets a record whenever this process begins or ceases to lead, and of what keeps it from leading. Default
-	// nil: no records.
+	// Logger gets a record whenever this process begins or ceases to lead, and of an error after which it campaigns again. That a
+	// campaign waits for a Redis which is away, or refuses writes, the Logger of the engine gets. Default nil: no records.
 	Logger *slog.Logger
 }
 
