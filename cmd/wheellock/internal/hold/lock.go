@@ -236,7 +236,10 @@ func (l *lock) waits(ctx context.Context, env *cli.Env, views []*engine.Mutex, e
 			env.Note("waiting for %q: %s", l.name, holderOf(ctx, e, state))
 			return
 		}
-		if l.permits > 0 {
+		if l.permits == 0 {
+			continue
+		}
+		if held, err := e.PermitSemaphore(l.name).Acquired(ctx); err == nil && held >= int64(l.permits) {
 			env.Note("waiting for %q: all of its %s are held", l.name, cli.Plural(int64(l.permits), "permit", "permits"))
 			return
 		}
