@@ -73,6 +73,9 @@ func TestManifests(t *testing.T) {
 			var job batchv1.CronJob
 			err = yaml.UnmarshalStrict(manifest, &job)
 			pod = job.Spec.JobTemplate.Spec.Template.Spec
+			if again := job.Spec.JobTemplate.Spec.BackoffLimit; strings.Contains(block[1], "--min-hold") && (again == nil || *again > 0) {
+				t.Errorf("%s: a pod that repeats a failed run finds the name taken, and ends with 75", job.Name)
+			}
 		case "apps/v1 Deployment":
 			var deployment appsv1.Deployment
 			err = yaml.UnmarshalStrict(manifest, &deployment)
