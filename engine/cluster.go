@@ -31,7 +31,7 @@ func (e *Engine) prepareCluster(ctx context.Context, o rueidis.ClientOption, kno
 		err := e.reachNode(ctx, o, addr)
 		if err == nil {
 			reached = true
-		} else if unreached = fmt.Errorf("%s: %w", addr, err); refused(err) || ctx.Err() != nil {
+		} else if unreached = fmt.Errorf("%s: %w", addr, topology.At(addr, o.InitAddress, err)); refused(err) || ctx.Err() != nil {
 			return unreached
 		}
 	}

@@ -215,8 +215,9 @@ func alerted(err error) bool {
 	return false
 }
 
-// connecting returns the error of a failed Open, with what to do about it.
-func connecting(o *Options, err error) error {
+// connecting returns the error of a failed Open, with what to do about it. announced is the address at which a node of a cluster was not reached, if
+// the cluster has named it, and not the options.
+func connecting(o *Options, err error, announced string) error {
 	where := strings.Join(o.Redis.InitAddress, ", ")
 	hint, group := "", ErrUnavailable
 	password := "Redis.Password"
@@ -260,6 +261,8 @@ func connecting(o *Options, err error) error {
 		if o.Redis.TLSConfig != nil { // its alert that it wants a certificate may be lost with the connection
 			hint = "the server hung up at once: does it want a certificate that it trusts in Redis.TLSConfig.Certificates, is maxclients reached?"
 		}
+	case announced != "" && errors.As(err, &dial) && dial.Op == "dial" && !errors.Is(err, errCredentials):
+		hint, group = "the cluster announces this address: does a node run there, and can it be reached from here? Else set cluster-announce-ip or cluster-announce-hostname", ErrNotSent
 	case errors.As(err, new(*net.DNSError)):
 		hint, group = "is that the name of the server? Else set Options.Redis.InitAddress", ErrNotSent
 	case rediserr.IsSilent(err), errors.Is(err, context.DeadlineExceeded):

@@ -136,10 +136,11 @@ func Open(ctx context.Context, opts Options) (*Engine, error) {
 	if errors.Is(err, ErrInvalid) {
 		return nil, err
 	} else if err != nil {
+		announced := topology.Announced(err)
 		if until, has := ctx.Deadline(); ctx.Err() == nil && !(has && time.Now().After(until)) { // a socket may tell of a deadline before ctx does
-			err = rediserr.Silent(err, "", time.Since(began))
+			err = rediserr.Silent(err, announced, time.Since(began))
 		}
-		return nil, connecting(&opts, err)
+		return nil, connecting(&opts, err, announced)
 	}
 	if err := e.callbacks.open(opts.Callbacks, opts.Logger); err != nil {
 		e.disconnect()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -14,6 +15,30 @@ var ErrUnserved = errors.New("no node of the cluster serves a hash slot yet")
 
 // askTime is the time limit for asking one node of a cluster for its map.
 const askTime = 2 * time.Second
+
+// announced is the error of a node at an address that nobody has named: the cluster announces it.
+type announced struct {
+	error
+	addr string
+}
+
+func (a *announced) Unwrap() error { return a.error }
+
+// At returns the error of the node at addr, for Announced.
+func At(addr string, named []string, err error) error {
+	if slices.Contains(named, addr) {
+		return err
+	}
+	return &announced{err, addr}
+}
+
+// Announced returns the address of the node that an error is about, if nobody has named it, but the cluster has; else it is empty.
+func Announced(err error) string {
+	if a := (*announced)(nil); errors.As(err, &a) {
+		return a.addr
+	}
+	return ""
+}
 
 // Reach makes a client by connect, and asks for the map if that is a client of a cluster; nil: it is not. Of several addresses some may be of
 // nodes that serve no hash slot yet, do not tell, or know only a part, and the client asks any that answers first. So if it does not learn
@@ -59,7 +84,7 @@ func reachOne(ctx context.Context, o rueidis.ClientOption, connect func(context.
 		if why == nil {
 			return client, m, nil
 		}
-		err = why
+		err = At(addr, o.InitAddress, why)
 	}
 	client.Close()
 	return nil, nil, err

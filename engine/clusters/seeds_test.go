@@ -50,6 +50,33 @@ func TestClusterWithMastersThatNobodyReaches(t *testing.T) {
 	if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), ":"+closed) {
 		t.Errorf("Open = %v, want ErrUnavailable with port %s", err, closed)
 	}
+	testkit.Mentions(t, err, announces)
+}
+
+// announces begins the advice about an address that nobody but the cluster has named.
+const announces = "the cluster announces this address"
+
+// A cluster that announces addresses which lead nowhere from here, as behind NAT, is not taken for one that does not run. One that was named is.
+func TestAnnouncedAddressesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	seed := c.Nodes[0].Addr()
+	open := func(wants bool, words ...string) {
+		t.Helper()
+		e, err := engine.Open(testkit.Soon(t), testkit.OptionsFor(seed))
+		if err == nil {
+			e.Close()
+		}
+		if !errors.Is(err, engine.ErrNotSent) || strings.Contains(err.Error(), announces) != wants {
+			t.Errorf("Open = %v, want ErrNotSent, with that advice: %t", err, wants)
+			return
+		}
+		testkit.Mentions(t, err, words...)
+	}
+	announce(c.Nodes[0], "127.0.0.1:"+strconv.Itoa(redistest.FreePort(t)))
+	open(true, "connecting to "+seed, "cluster-announce-ip")
+	c.Nodes[0].Kill()
+	open(false, "is redis-server running there?")
 }
 
 // A master that is down when an engine opens leaves those alone who lock names of others.
