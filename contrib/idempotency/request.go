@@ -97,7 +97,11 @@ func isKey(key string) bool {
 
 // readBody reads the body, and returns the request with it and the fingerprint of both.
 func (h *handler) readBody(w http.ResponseWriter, r *http.Request) (*http.Request, fingerprint, *problem) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxBody)))
+	sent := r.Body
+	if sent == nil { // the request is no server's
+		sent = http.NoBody
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, sent, int64(h.o.MaxBody)))
 	if long := new(http.MaxBytesError); errors.As(err, &long) {
 		return nil, fingerprint{}, &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", long.Limit), 0}
 	} else if err != nil {

@@ -101,6 +101,13 @@ func TestRequestsThatAreServed(t *testing.T) {
 			}
 		}
 	}
+	r, err := http.NewRequest(http.MethodPost, "/3", nil) // whose Body is nil, as no server's is
+	testkit.Must(t, err)
+	r.Header = http.Header{"Idempotency-Key": {"3"}, "X-Account": {"a"}}
+	answer := httptest.NewRecorder()
+	if s.Config.Handler.ServeHTTP(answer, r); answer.Body.String() != `"" <nil> true` || answer.Header().Get("Idempotency-Replayed") != "true" {
+		t.Errorf("without a Body: %d %s", answer.Code, answer.Body)
+	}
 	redistest.Await(t, "four answers in Redis, and no lock", func() bool { return len(redis.Keys()) == 4 }) // a repetition releases its lock behind its answer
 }
 
