@@ -441,7 +441,13 @@ func TestWordsAfterDashes(t *testing.T) {
 	inside(t, 0, "show", "--redis", server.URL(), "--", "-x")
 	inside(t, 64, "show", "--redis", server.URL(), "y", "--", "-x")
 	inside(t, 64, "force", "--yes", "--redis", server.URL(), "y", "--", "-x")
+	inside(t, 75, "lock", "--try", "--redis", server.URL(), "--", "-x", "--", "true")
 	inside(t, 0, "force", "--yes", "--redis", server.URL(), "--", "-x")
+	inside(t, 0, "lock", "--redis", server.URL(), "--", "-x", "--", "true")
+	inside(t, 0, "elect", "--redis", server.URL(), "--", "-x", "--", "true")
+	for _, args := range [][]string{{"-x"}, {"-x", "--"}, {"sh", "--", "true"}} { // the last names no lock
+		inside(t, 64, append([]string{"lock", "--redis", server.URL(), "--"}, args...)...)
+	}
 }
 
 // Ctrl-C is heard while a server accepts the connection and says nothing.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/wheellock/wheellock/cmd/internal/notes"
@@ -54,6 +55,9 @@ func (s *settings) define(flags *flag.FlagSet) {
 
 // read checks what both commands need.
 func (s *settings) read(env *cli.Env, args []string) error {
+	if len(args) == 0 && len(env.After) > 1 && strings.HasPrefix(env.After[0], "-") && env.After[1] == "--" { // a name that is no flag
+		args, env.After = env.After[:1], env.After[2:]
+	}
 	switch {
 	case len(args) == 0:
 		return errors.New("name the lock: " + env.Name + " NAME -- COMMAND")
