@@ -30,7 +30,7 @@ func (h *Hold) Detach(ctx context.Context, lease time.Duration) (id string, err 
 	defer runtime.KeepAlive(h) // until it has ended
 	h = h.inner()
 	if !h.kind.detachable() {
-		return "", h.failed("detach", invalid("only the hold of a mutex can be detached, not that of a %s", h.kind.noun()))
+		return "", h.failed("detach", invalid("only the hold of a mutex can be detached, not one of kind %s", h.kind.text()))
 	}
 	if n := h.Count(); n > 1 {
 		return "", h.failed("detach", invalid("its Owner has %d holds: unlock the others first", n))

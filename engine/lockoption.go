@@ -153,7 +153,7 @@ func (o *Options) read(opts []LockOption, try bool, kind kindIndex) (demand, err
 				return d, invalid("a min hold of %v: must be positive and at most %v", d.minHold, MaxLease)
 			}
 			if !kind.detachable() {
-				return d, invalid("WithMinHold on a %s: only a mutex can stay taken", kind.noun())
+				return d, invalid("WithMinHold on kind %s: only a mutex can stay taken", kind.text())
 			}
 			d.minHold = gate.CeilMillis(d.minHold)
 		case failFastOption:

@@ -142,6 +142,9 @@ func TestSpecMinHold(t *testing.T) {
 		for _, l := range []engine.Locker{all, b.RWMutex("rw").Reader(), b.RWMutex("rw").Writer()} {
 			_, err := l.Lock(b.Context(), engine.WithMinHold(time.Second))
 			b.wantIs(l.Name(), err, engine.ErrInvalid)
+			if l == all {
+				testkit.Mentions(b, err, "WithMinHold on kind multi:")
+			}
 		}
 		_, err = b.PermitSemaphore("p").Acquire(b.Context(), 1, engine.WithMinHold(time.Second))
 		b.wantIs("permits", err, engine.ErrInvalid)
@@ -350,6 +353,11 @@ func TestSpecDetach(t *testing.T) {
 		_, err = r.Detach(b.Context(), time.Minute)
 		b.wantIs("Detach of a reader", err, engine.ErrInvalid)
 		b.wantHeld(r)
+		all, err := engine.Multi(b.Mutex("a"), b.Mutex("b"))
+		b.wantNil("Multi", err)
+		_, err = b.lock(all).Detach(b.Context(), time.Minute)
+		b.wantIs("Detach of several", err, engine.ErrInvalid)
+		testkit.Mentions(b, err, "not one of kind multi")
 		_, err = b.RWMutex("rw").Reader().Adopt(b.Context(), r.TenureID())
 		b.wantIs("Adopt of a reader", err, engine.ErrInvalid)
 		_, err = b.Mutex("rw").Adopt(b.Context(), "mode")

@@ -23,8 +23,8 @@ import (
 // Without a host it is localhost, without a port 6379, without a database, or with / alone, 0. With rediss:// and master_set the sentinels are
 // asked by TLS too, unless sentinel_tls=false says that they speak none, and
 // each server's certificate must be for the address that the URL or the sentinels give it. Otherwise it must be for the first host
-// of the URL. The other parameters are those of rueidis.ParseURL. Whatever would not be used is an error. In a password a # is written %23,
-// a / %2F and a ? %3F. Errors are [ErrInvalid]. They never quote the URL, which may contain a password.
+// of the URL. The other parameters are those of rueidis.ParseURL. Whatever would not be used is an error. In a password a % is written %25,
+// a # %23, a / %2F and a ? %3F. Errors are [ErrInvalid]. They never quote the URL, which may contain a password.
 func ParseURL(text string) (Options, error) {
 	u, query, wrong := readURL(text)
 	if wrong != "" {
@@ -50,7 +50,7 @@ var schemes = []string{"redis", "rediss", "valkey", "valkeys", "unix"}
 // out what it does not expect. So "redis://:#secret@redis-1" would be a Redis on this machine, and a misspelled db the database 0. A database
 // in the path becomes the parameter db.
 func readURL(text string) (u *url.URL, query url.Values, wrong string) {
-	const escapes = "; in a password write : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F"
+	const escapes = "; in a password write % as %25, : as %3A, / as %2F, @ as %40, # as %23 and ? as %3F"
 	scheme, rest, has := strings.Cut(text, "://")
 	authority := rest[:strings.IndexAny(rest+"/", "/?#")]
 	host := authority[strings.LastIndexByte(authority, '@')+1:]
