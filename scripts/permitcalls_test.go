@@ -347,6 +347,23 @@ func TestPermitRenew(t *testing.T) {
 	b.eval(frozen(scripts.PermitRenew), permitKeys[1:2], engineBytes, "1,2,100;")
 	b.want(b.must("ZSCORE", permitKeys[1], idOf(1)), strconv.Itoa(frozenNow+100), "the end of the first")
 	b.want(b.must("ZSCORE", permitKeys[1], idOf(2)), strconv.Itoa(frozenNow+5001), "the end of the second")
+	for n, want := range map[int]string{48: "281474976710655", 49: "1", 1000: "1"} {
+		b.fresh(t)
+		permitsEnding(b, 0, make([]int64, n)...)
+		b.want(b.eval(frozen(scripts.PermitRenew), permitKeys[1:2], engineBytes, permitsOf(n)), want, n, " holds")
+		b.must("ZREM", permitKeys[1], idOf(17))
+		b.want(b.eval(frozen(scripts.PermitRenew), permitKeys[1:2], engineBytes, permitsOf(n)), map[bool]string{true: "281474976645119", false: "0"}[n == 48], n, " holds, one of them lost")
+		b.want(b.must("ZSCORE", permitKeys[1], idOf(uint64(n))), strconv.Itoa(frozenNow+101), "the end of the last")
+	}
+}
+
+// permitsOf is so many holds of one permit each, from number 1 on.
+func permitsOf(n int) string {
+	var holds []byte
+	for i := range n {
+		holds = scripts.AppendPermitHold(holds, uint64(i+1), 1, 100*time.Millisecond)
+	}
+	return string(holds)
 }
 
 // Callers in line are served from the front, as far as the permits go.

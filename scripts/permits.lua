@@ -172,12 +172,13 @@ if VERB == 'permit_renew' then
 	-- permit_renew prolongs held permits.
 	-- KEYS[i]             the held permits, a sorted set
 	-- ARGV[1]             the engine's 8 bytes
-	-- ARGV[i+1]           the holds: "<number of the first id>,<how many>,<lease in ms>;..." up to 48 of them
-	-- reply per name: the sum of 2^k for each hold k, from 0, of which all permits are there; a fault
+	-- ARGV[i+1]           the holds: "<number of the first id>,<how many>,<lease in ms>;..."
+	-- reply per name: the sum of 2^k for each hold k, from 0, of which all permits are there; of more than 48 holds 1 all of them are, 0 not all; a
+	-- fault
 	local now = clock()
 	return each(#KEYS, function(i)
 		call('ZREM', KEYS[i], '') -- unchecked: it removes nothing; after this first write Redis allows the others at maxmemory
-		local there, bit = 0, 1
+		local there, bit, all = 0, 1, true
 		for first, n, lease in string.gmatch(ARGV[i + 1], '(%d+),(%d+),(%d+);') do
 			local whole, ends = true, now + tonumber(lease)
 			for _, one in ipairs(ids(ARGV[1], first, n)) do
@@ -195,8 +196,9 @@ if VERB == 'permit_renew' then
 				end
 			end
 			if whole then there = there + bit end
+			all = all and whole
 			bit = bit * 2
 		end
-		return there
+		return bit > MANY and (all and 1 or 0) or there
 	end)
 end

@@ -142,7 +142,10 @@ func well(c *Command) {
 	case PermitFree:
 		c.Reply = 1<<strings.Count(string(c.Args.PermitFree().Holds), ";") - 1
 	case PermitRenew:
-		c.Reply = 1<<strings.Count(string(c.Args.PermitRenew().Holds), ";") - 1
+		c.Reply = 1
+		if n := strings.Count(string(c.Args.PermitRenew().Holds), ";"); n <= mostHolds {
+			c.Reply = 1<<n - 1
+		}
 	case GetCount:
 		c.Reply = 1
 	default:

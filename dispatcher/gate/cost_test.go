@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // populace is one name with thousands of waiters and holds, to which events happen at random. No block of the machine's code may run more
-// often in an event than most times, and mostTold times for each caller that is granted, ended or told something.
+// often in an event than most times, and mostTold times for each caller that is granted, ended or told something, or renewed by a call.
 type populace struct {
 	*testing.T
 	rng      *rand.Rand
@@ -25,6 +26,7 @@ type populace struct {
 	holding  []*one
 	arrivals uint32
 	told     uint32            // in this event
+	renewed  uint32            // holds of permits in the renewals that are on their way before this event, or after it
 	beyond   map[string]uint32 // what was more, by event and block
 	free     bool              // Redis has the name for whoever asks
 	silent   bool              // it answers no renewal
@@ -80,7 +82,10 @@ func newPopulace(t *testing.T, kind Kind) *populace {
 
 // step makes an event happen, and judges what it cost.
 func (c *populace) step(what string, event func(m Machine)) {
-	c.told = 0
+	c.told, c.renewed = 0, 0
+	if f := c.flight; f != nil && f.Op == PermitRenew {
+		c.renewed = uint32(strings.Count(string(f.Args.PermitRenew().Holds), ";"))
+	}
 	mostRun()
 	m := c.entry.Machine
 	event(m)
@@ -95,6 +100,9 @@ func (c *populace) step(what string, event func(m Machine)) {
 		for _, command := range commands {
 			command.Sent = c.now
 			c.flight = &command
+			if command.Op == PermitRenew {
+				c.renewed += uint32(strings.Count(string(command.Args.PermitRenew().Holds), ";"))
+			}
 		}
 	}
 	for _, s := range c.fx.Subscriptions {
@@ -103,10 +111,7 @@ func (c *populace) step(what string, event func(m Machine)) {
 		}
 	}
 	c.fx = Effects{}
-	allowed := most + mostTold*c.told
-	if c.entry.Kind == PermitKind { // whose holds move in their orders when the answer to a renewal comes and when the next one leaves
-		allowed += 4 * mostHolds * mostTold
-	}
+	allowed := most + mostTold*(c.told+c.renewed)
 	if ran > allowed {
 		c.beyond[what+" at "+where] += ran - allowed
 	}

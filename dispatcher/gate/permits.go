@@ -17,10 +17,11 @@ type permits struct {
 	held     []*permit      // in the order of their ids, which is that of their grants. Some have ended
 	ended    int            // so many of held
 	due      timed[*permit] // by when a hold is to be renewed
-	ends     timed[*permit] // by when a hold ends, or its caller of Unlock must be answered
+	ends     timed[*permit] // by when a hold ends, or may have to be warned, or its caller of Unlock must be answered
 	sent     Time           // when the call left that is being answered
 	now      Time
 	renewals retries // failures in a row
+	cause    Outcome // of the last of them
 }
 
 // permit is a hold and its permits in Redis: ids from Tenure.ID on, n of them.
@@ -32,6 +33,7 @@ type permit struct {
 	limit      int64         // of the caller that they were taken for; 0: it had none
 	extend     time.Duration // the lease that Extend asked for; 0: none
 	atRisk     bool          // its holder was warned, and it was not renewed since
+	single     bool          // some holds of the call that renewed it are not there: the next call is to say which
 	pendingAck               // the callers of Extend; when it has ended, the caller of Unlock
 	moments    [2]moment     // in due and in ends
 }
@@ -95,7 +97,16 @@ func (ps *permits) add(p *permit, sent Time) {
 	if p.Watch {
 		ps.due.put(p, sent+p.LeaseTime/3)
 	}
-	ps.ends.put(p, min(p.Deadline, p.h.until.at))
+	ps.putEnd(p)
+}
+
+// putEnd has endDue look at p when a third of its lease is left, if the watchdog renews it, and at its end.
+func (ps *permits) putEnd(p *permit) {
+	at := p.Deadline
+	if p.Watch {
+		at -= p.LeaseTime / 3
+	}
+	ps.ends.put(p, min(at, p.h.until.at))
 }
 
 // find returns the living hold that has the permit with this number; nil: none of this engine.
@@ -167,6 +178,11 @@ func (ps *permits) endDue(now Time) {
 		switch p := ps.ends.all[0]; {
 		case !p.h.alive:
 			p.Settle(Outcome{Why: Doubtful})
+		case now < min(p.Deadline, p.h.until.at): // a third of its lease is left
+			ps.ends.put(p, min(p.Deadline, p.h.until.at))
+			if p.moments[byRenewal].in != 0 { // else noteAnswer sees what comes of the renewal
+				ps.warnOverdue(p, now)
+			}
 		case now >= p.Deadline || !p.h.watch:
 			ps.lose(p, Lost)
 		default:

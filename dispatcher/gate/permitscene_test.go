@@ -316,7 +316,7 @@ func TestPermitScenes(t *testing.T) {
 			alarm                            -> 333ms
 			after 334ms                      -> (333ms) permit renew 4 1,1,1000; 1s
 			not-sent
-			alarm                            -> 656ms
+			alarm                            -> 323ms
 			link-up                          -> permit renew 5 1,1,1000; 1s
 			answer 1
 			alarm                            -> 333ms

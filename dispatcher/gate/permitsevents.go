@@ -110,7 +110,7 @@ func (s *Sequencer) handOn(now Time, p *permit) bool {
 		s.again = s.again || asked && q.head != nil && q.head.N != p.n // the question was for more than the others want
 		if s.cfg.Answer(w, Outcome{}) {
 			before.alive, p.h = false, h
-			s.permits.ends.put(p, min(p.Deadline, h.until.at))
+			s.permits.putEnd(p)
 			s.cfg.Stats.Granted.Inc()
 			s.cfg.Stats.Handoffs.Inc()
 			return true

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wheellock/wheellock/scripts"
@@ -18,8 +19,8 @@ type renewed struct {
 	lease time.Duration
 }
 
-// What one call renews or frees at most: holds, for its answer is a sum of powers of 2, which must stay below the codes of faults; and
-// permits, or takes: these take some milliseconds of the server's time. One hold has no more.
+// What one call renews or frees at most, or takes: permits, which take some milliseconds of the server's time. One hold has no more. The answer about
+// mostHolds is a sum of powers of 2, which must stay below the codes of faults; about more of them it is 1 if all are there, and else 0.
 const (
 	mostHolds   = 48
 	mostPermits = 1000
@@ -31,8 +32,11 @@ func (ps *permits) renewDue(now Time) (Change, bool) {
 		return Change{}, false
 	}
 	r := &renewal{ps: ps}
-	shortest, holds, sum := Never, []byte(nil), int64(0)
-	for now >= ps.due.next() && len(r.some) < mostHolds {
+	shortest, holds, sum, most := Never, []byte(nil), int64(0), mostPermits
+	if ps.due.all[0].single {
+		most = mostHolds
+	}
+	for now >= ps.due.next() && len(r.some) < most {
 		p := ps.due.all[0]
 		if sum += p.n; sum > mostPermits && len(r.some) > 0 {
 			break
@@ -55,14 +59,18 @@ func (r *renewal) Settle(out Outcome) bool {
 	ps := r.ps
 	pause := ps.renewals.next(ps.cfg.LastID) // the same for all, so that one call renews them together again
 	if out.Why == Granted {
-		ps.renewals = 0
+		ps.renewals, ps.cause = 0, Outcome{}
 	}
+	together := len(r.some) > mostHolds
 	for k, p := range r.some {
 		switch {
 		case !p.h.alive: // it has ended meanwhile
 		case out.Why != Granted: // not known: renewed again until the deadline (growth.go)
 			ps.due.put(p.permit, ps.now+p.pauseWithin(pause, ps.now))
-		case out.N>>k&1 == 0:
+		case together && out.N == 0: // some are not there: Redis is asked at once which
+			p.single, p.Doubt = true, true
+			ps.due.put(p.permit, 0)
+		case !together && out.N>>k&1 == 0:
 			ps.lose(p.permit, Lost) // frees what may be left of its permits
 		default:
 			ps.confirm(p)
@@ -82,13 +90,28 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 	if c.Result == Answered && c.Reply.Fault() == scripts.None {
 		return
 	}
+	ps.cause = unprovedOutcome(c)
 	for _, p := range ps.changes.first().Ack.(*renewal).some {
 		p.Doubt = true
-		if p.Watch && p.h.alive && p.moments[byRenewal].in == 0 && !p.atRisk && ps.now >= p.half() {
-			p.atRisk = true
-			p.h.warn(ps.cfg.Stats, unprovedOutcome(c))
+		if p.h.alive && p.moments[byRenewal].in == 0 {
+			ps.warnOverdue(p.permit, now)
 		}
 	}
+}
+
+// warnOverdue warns the holder of p once if half of its lease is over. A renewal that has not left
+// may stand behind other calls of the name.
+func (ps *permits) warnOverdue(p *permit, now Time) {
+	if p.Watch && !p.atRisk && now >= p.half() {
+		p.atRisk, p.Doubt = true, true
+		ps.ends.put(p, min(p.Deadline, p.h.until.at)) // it is not looked at again before
+		p.h.warn(ps.cfg.Stats, cmp.Or(ps.cause, Outcome{Why: Down, ServerMessage: "the renewal waits behind other calls"}))
+	}
+}
+
+// late reports whether the renewal that is due first should have left a twelfth of its lease ago.
+func (ps *permits) late(now Time) bool {
+	return len(ps.due.all) > 0 && now >= ps.due.next()+ps.due.all[0].LeaseTime/12
 }
 
 // confirm moves the deadline of a hold that the call has renewed.
@@ -102,7 +125,8 @@ func (ps *permits) confirm(p renewed) {
 		p.h.until.at = max(p.h.until.at, p.Deadline)
 	}
 	p.h.follow(&p.Tenure)
-	ps.ends.put(p.permit, min(p.Deadline, p.h.until.at))
+	p.single = false
+	ps.putEnd(p.permit)
 	if p.moments[byRenewal].in == 0 { // else an extension came after the call was made, or a suspicion: the next call is about that
 		p.pendingAck.settle(Outcome{})
 		p.extend = 0

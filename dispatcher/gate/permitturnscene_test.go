@@ -1,9 +1,13 @@
 package gate
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // Whose question for permits leaves when, and until when holds and calls of Unlock last.
@@ -33,25 +37,66 @@ func TestPermitTurnScenes(t *testing.T) {
 	})
 }
 
-// One call renews 48 holds, whose answers are a sum of powers of two.
-func TestPermitsAreRenewedInParts(t *testing.T) {
+// One call renews 1000 holds. If some are not there, Redis is asked of each, 48 of them by a call.
+func TestPermitsAreRenewedTogether(t *testing.T) {
+	const lost = 49
 	b := newBench(t, PermitKind, time.Second)
 	var renewed []int
 	b.answer = func(c *Command) {
 		well(c)
-		if c.Op == PermitRenew {
-			renewed = append(renewed, strings.Count(string(c.Args.PermitRenew().Holds), ";"))
+		if c.Op != PermitRenew {
+			return
+		}
+		holds := strings.Split(strings.TrimSuffix(string(c.Args.PermitRenew().Holds), ";"), ";")
+		renewed = append(renewed, len(holds))
+		for k, hold := range holds {
+			if first, _, _ := strings.Cut(hold, ","); first == strconv.Itoa(lost) {
+				c.Reply &^= map[bool]scripts.Reply{true: 1, false: 1 << k}[len(holds) > mostHolds]
+			}
 		}
 	}
 	var users []*benchUser
-	for range mostHolds + 1 {
+	for range 1100 {
 		users = append(users, b.ask(nil))
-		b.run(b.rtt)
 	}
+	b.run(100 * time.Millisecond)
 	b.step(func(m Machine) { m.LinkUp(b.now, &b.fx) })
-	b.run(10 * time.Millisecond)
-	if len(renewed) != 2 || renewed[0]+renewed[1] != mostHolds+1 || max(renewed[0], renewed[1]) != mostHolds {
-		t.Errorf("%d holds were renewed in parts of %v, want %d at most", len(users), renewed, mostHolds)
+	b.run(100 * time.Millisecond)
+	for i, u := range users {
+		if u.over != (i == lost-1) {
+			t.Errorf("the hold %d is over: %t", i+1, u.over)
+		}
+	}
+	if !slices.Equal(renewed, []int{1000, 100, 48, 48, 4}) {
+		t.Errorf("they were renewed in parts of %v", renewed)
+	}
+}
+
+// No permits are lost because others come and go, or because they are many.
+// invariant: change-has-one-effect
+func TestManyPermitsAreKept(t *testing.T) {
+	const n = 24_000
+	b := newBench(t, PermitKind, time.Second)
+	b.rtt = 10 * time.Millisecond
+	var users []*benchUser
+	for range n {
+		users = append(users, b.ask(nil))
+	}
+	b.run(2500 * time.Millisecond)
+	served := 0
+	others := []*benchUser{b.ask(nil), b.ask(nil), b.ask(nil)}
+	for range 2000 { // one of them waits, another one's permit is given back
+		b.run(time.Millisecond)
+		for i, u := range others {
+			if u.out != nil {
+				served++
+				b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
+				others[i] = b.ask(nil)
+			}
+		}
+	}
+	if lost := b.cfg.Stats.Lost.Load(); lost != 0 || b.cfg.Stats.AtRisk.Load() != 0 || served < 30 || slices.ContainsFunc(users, func(u *benchUser) bool { return u.over }) {
+		t.Errorf("%d lost, %d at risk, and %d others served", lost, b.cfg.Stats.AtRisk.Load(), served)
 	}
 }
 

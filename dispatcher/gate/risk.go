@@ -1,7 +1,7 @@
 package gate
 
 // Warned is an Ender that is told when the renewal of its hold is overdue, before the hold is lost (invariant: warned-once). A renewal is
-// overdue if one has come back without a confirmation and at most half of the lease is left.
+// overdue if it has come back without a confirmation and at most half of the lease is left or, of permits, if it has not left and a third is left.
 type Warned interface {
 	Ender
 	// Risk passes the reason; Granted: the hold was renewed after all. It does not block.

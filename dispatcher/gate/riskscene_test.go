@@ -132,6 +132,26 @@ func TestRiskScenes(t *testing.T) {
 			after 600ms                      -> (253ms) permit renew 4 1,2,1000; 1s
 			lost                             -> a at risk: doubtful
 			a unlocks`},
+		{"permits whose renewal cannot leave before the answer to another call", PermitKind, `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			after 300ms
+			x changes permit-add 1           -> permit add 2 n 1
+			after 400ms                      -> (357ms) a at risk: down "the renewal waits behind other calls"
+			answer 0                         -> x ok: granted; permit renew 3 1,1,1000; 1s
+			answer 1                         -> a is renewed`},
+		{"permits whose renewal is on its way for a third of their lease", PermitKind, `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			after 700ms                      -> (333ms) permit renew 2 1,1,1000; 1s
+			answer 1                         -> permit renew 3 1,1,1000; 1s`},
+		{"permits whose renewal failed, and then cannot leave", PermitKind, `
+			a locks                          -> permit take 1 1x1x1000,
+			answer 1                         -> a: granted until 990ms
+			after 340ms                      -> (333ms) permit renew 2 1,1,1000; 1s
+			again LOADING
+			x changes permit-add 1           -> permit add 3 n 1
+			after 400ms                      -> (317ms) a at risk: refused for now "LOADING"`},
 		{"permits with just half of their lease left", PermitKind, `
 			a locks n 2                      -> permit take 1 2x1x1000,
 			answer 1                         -> a: granted until 990ms

@@ -102,9 +102,15 @@ func (s *Sequencer) sendNext(now Time, fx *Effects) {
 }
 
 // sequencerTurns send the next call of their sort, if one is due. They take turns: renewals without end, or changes without end, must not keep callers
-// from changes, or from asking. Changes have two in a row: what comes while one is on its way is then in the question that follows.
+// from changes, or from asking. Changes have two in a row: what comes while one is on its way is then in the question that follows. Late renewals have
+// every second turn.
 var sequencerTurns = [...]func(*Sequencer, Time, *Effects) (sent bool){
-	(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange, (*Sequencer).sendChange,
+	(*Sequencer).sendQuestion, (*Sequencer).sendOwnChange, (*Sequencer).sendChange, (*Sequencer).sendLate, (*Sequencer).sendChange, (*Sequencer).sendLate,
+}
+
+// sendLate sends a renewal that is late.
+func (s *Sequencer) sendLate(now Time, fx *Effects) bool {
+	return s.permits.late(now) && s.sendOwnChange(now, fx)
 }
 
 // sendOwnChange sends a change that no caller asked for.
