@@ -599,7 +599,7 @@ func TestWhateverFreesPermitsCalls(t *testing.T) {
 			{"permit_set", scripts.PermitSet, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 4, semaphoreChannel}, true},
 			{"permit_set, of which all are held", scripts.PermitSet, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 2, semaphoreChannel}, false},
 			{"permit_free", scripts.PermitFree, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, true},
-			{"permit_free by ids", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "", idOf(1) + idOf(2), semaphoreChannel}, true},
+			{"permit_free by ids", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "0,2,0;", idOf(1) + idOf(2), semaphoreChannel}, true},
 			{"permit_free, fewer than it wants", scripts.PermitFree, pooled(0, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, true},
 			{"permit_free of what is not held", scripts.PermitFree, pooled(5, 0, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,1,0;", "", semaphoreChannel}, false},
 			{

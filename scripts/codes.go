@@ -9,7 +9,7 @@ import "time"
 //	> 2^50          freed, and given to another engine: 2^50 + 1 + so many subscribers of the head's channel (release)
 //	>= 0            freed or kept, so many subscribers listen (release, confirm, give, addpermits), plus 2^32 for each place in line
 //	>= 0            so many permits taken, callers served, still to be counted down (take, permit_take, look)
-//	0 + 2^k ...     the holds that had permits (permit_free), or have all of them (permit_renew)
+//	0 + 2^k ...     the holds that had permits (permit_free), or have all of them (permit_renew); of more than 48 holds 1 if all, else 0
 //	0, 1            not done, done (setpermits, setcount, deletecount)
 //	0               free (peek)
 //	0               there is no semaphore (take, permit_take); with a place in line as -(pttl+2) is, for which PTTL answers -2

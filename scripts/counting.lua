@@ -6,7 +6,6 @@
 --
 -- Redisson keeps held permits in a sorted set of 16-byte ids, scored by the server's time in ms at which they end, beside the number of free
 -- permits (permit_id.lua).
-local MANY = 281474976710656 -- 2^48: of more holds than 48 an answer has no bits
 local RECEIPT = '60000' -- ms; the engine asks again for at most 50 s. Redis takes 1.5 us to read a number that is no string
 
 -- earlier returns the answer that this call was given when it ran before; nil if it did not.

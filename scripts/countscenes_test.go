@@ -194,7 +194,7 @@ var permitScenes = []scene{
 	{"renew permits", scripts.PermitRenew, pooled(3, 2, 1), permitKeys[1:2], []any{engineBytes, "1,2,3600000;"}, pool(1, true, 1, 2)},
 	{"free permits", scripts.PermitFree, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, engineBytes, 7, "1,2,0;", "", nobody}, freed},
 	{"free permits by their ids, one of them twice", scripts.PermitFree, pooled(3, 3, 1), permitKeys,
-		[]any{"PUBLISH", 0, engineBytes, 7, "", idOf(1) + idOf(2) + idOf(1), nobody}, pool(1, false, 1, 2)},
+		[]any{"PUBLISH", 0, engineBytes, 7, "0,3,0;", idOf(1) + idOf(2) + idOf(1), nobody}, pool(1, false, 1, 2)},
 	{"set permits that expire", scripts.PermitSet, pooled(3, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 9, nobody}, counts(0, "7")},
 	{"set fewer permits than are held", scripts.PermitSet, pooled(1, 2, 1), permitKeys, []any{"PUBLISH", 0, 7, 1, nobody}, counts(0, "-1")},
 	{"set permits to none", scripts.PermitSet, nil, permitKeys, []any{"PUBLISH", 0, 7, 0, nobody}, counts(0, "0")},

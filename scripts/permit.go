@@ -33,7 +33,7 @@ var (
 func PermitsKey(name string) string { return SuffixName(name, "timeout") }
 
 // PermitHolds says which holds permits.lua renews or frees: "<number of the first id>,<how many>,<lease in ms>;" for each. What is freed has no
-// lease.
+// lease, and number 0 stands for PermitIDs.
 type PermitHolds string
 
 // AppendPermitHold appends a hold to PermitHolds.

@@ -46,7 +46,7 @@ if VERB == 'permit_take' then
 end
 if VERB == 'permit_free' then
 	local function frees(key, held, holds, channel)
-		local first = string.match(holds, '^(%d+),1,%d+;$')
+		local first = string.match(holds, '^([1-9]%d*),1,%d+;$')
 		local one = first and idOf(ARGV[3], first)
 		if not one or call('ZREM', held, one) ~= 1 then return false end
 		local free = call('INCRBY', key, '1')

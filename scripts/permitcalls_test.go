@@ -228,6 +228,40 @@ func TestPermitFreeOfManyHolds(t *testing.T) {
 	b.want(b.said(nobody, heard), "4", "the channel")
 }
 
+// One call frees the permits of holds and those that are given by their ids; of what several want to free the first has it.
+func TestPermitFreeOfHoldsAndIDs(t *testing.T) {
+	b := realBox(t)
+	permitsEnding(b, 5, 9000, 9000, -1, 9000, 9000)
+	given := idOf(1) + idOf(2) + idOf(2) + idOf(4) + idOf(4) + idOf(3) + idOf(5)
+	for range 2 { // sent twice
+		b.want(b.eval(frozen(scripts.PermitFree), permitKeys, "PUBLISH", 0, engineBytes, 7, "0,1,0;1,1,0;0,2,0;0,2,0;4,1,0;0,2,0;3,1,0;", given, nobody), "77", "permit_free")
+		b.want(b.must("GET", one), "9", "free")
+		b.want(b.must("ZRANGE", permitKeys[1], "0", "-1"), "["+idOf(5)+"]", "those held")
+	}
+}
+
+// Of more than 48 holds all are freed, or none.
+func TestPermitFreeOfAllOrNone(t *testing.T) {
+	b := realBox(t)
+	for _, n := range []int{49, 990} {
+		for _, lost := range []int{0, 1, n} {
+			b := b.fresh(t)
+			permitsEnding(b, 5, make([]int64, n)...)
+			b.must("ZADD", permitKeys[1], "4000000000000", idOf(5000))
+			b.must("ZREM", permitKeys[1], idOf(uint64(lost)))
+			reply, free := "1", strconv.Itoa(5+n+1)
+			if lost > 0 {
+				reply, free = "0", "5"
+			}
+			for range 2 { // sent twice
+				b.want(b.eval(frozen(scripts.PermitFree), permitKeys, "PUBLISH", 0, engineBytes, 7, permitsOf(n)+"0,1,0;", idOf(5000), nobody), reply, n, " holds, of which is lost ", lost)
+			}
+			b.want(b.must("GET", one), free, "free")
+			b.want(b.thing(permitKeys[2]).value, "7:"+reply, "the receipt")
+		}
+	}
+}
+
 // Who asks for permits of a semaphore that is not there is told so.
 func TestNoSemaphoreIsTold(t *testing.T) {
 	onBothKinds(t, func(t *testing.T, q *queueing) {
@@ -299,17 +333,14 @@ func TestPermitFree(t *testing.T) {
 			if c.first == 0 && c.n == 1 {
 				b.must("ZADD", permitKeys[1], strconv.Itoa(frozenNow), idOf(4))
 			}
-			holds := ""
-			if c.first > 0 {
-				holds = fmt.Sprintf("%d,%d,0;", c.first, c.n)
-			}
+			holds := fmt.Sprintf("%d,%d,0;", c.first, c.n)
 			args := []any{"PUBLISH", 0, engineBytes, 7, holds, c.ids, nobody}
 			refused, receipt := answering(frozen(scripts.PermitFree), "INCRBY", refusal(scripts.OutOfMem)), ""
-			if holds == "" { // only then there is one
+			if c.ids != "" { // only then there is one
 				refused = answering(frozen(scripts.PermitFree), "SET", refusal(scripts.OutOfMem))
 				receipt = "7:" + c.reply
 			}
-			if holds == "" || c.reply == "1" {
+			if c.ids != "" || c.reply == "1" {
 				b.want(b.eval(refused, permitKeys, args...), fault(scripts.OutOfMem), "permit_free when Redis refuses")
 			}
 			b.want(b.eval(frozen(scripts.PermitFree), permitKeys, args...), c.reply, "permit_free")
@@ -327,7 +358,7 @@ func TestPermitFreeOfTwoNames(t *testing.T) {
 	b.must("SET", two, "5")
 	b.must("ZADD", scripts.PermitsKey(two), "4000000000000", idOf(3))
 	keys := append(permitKeys[:4:4], two, scripts.PermitsKey(two), scripts.ReceiptKey(two, someUUID), scripts.LineKey(two))
-	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, "", idOf(1)+idOf(2), nobody, 7, "", idOf(3), nobody), "1", "permit_free")
+	b.want(b.eval(frozen(scripts.PermitFree), keys, "PUBLISH", 0, engineBytes, 7, "0,2,0;", idOf(1)+idOf(2), nobody, 7, "0,1,0;", idOf(3), nobody), "1", "permit_free")
 	b.want(b.must("MGET", one, two), "[7 6]", "free")
 }
 

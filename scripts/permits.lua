@@ -115,9 +115,10 @@ if VERB == 'permit_free' then
 	-- permit_free frees permits, also of other engines and of Redisson, and wakes the waiters.
 	-- KEYS per name                     permits, an integer; those held, a sorted set; this engine's receipt; the line (called.lua) or the permits again
 	-- ARGV[1], ARGV[2], ARGV[3]         PUBLISH, SPUBLISH or BOTH; notAfter; the engine's 8 bytes
-	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew; or ids, 16 bytes each; channel
-	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there; of ids 1 all are freed, 0 none, because one was not held;
-	-- LATE - now; a fault
+	-- ARGV[4i] ... ARGV[4i+3]           number of the call; holds of this engine, as of permit_renew, and "0,<how many>,0;" for so many of the ids;
+	--                                   ids, 16 bytes each; channel
+	-- reply per name: the sum of 2^k for each hold k, from 0, of which a permit was there, or all of the ids: else none of them is freed; of more than
+	-- 48 holds 1 all are freed, 0 none, because it would not be all; LATE - now; a fault
 	local tardy = late(ARGV[2], now)
 	if tardy then return tardy end
 
@@ -126,33 +127,40 @@ if VERB == 'permit_free' then
 		if done[i] then return 1 end
 		local key, held, receipt, line, channel = KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], ARGV[4 * i + 3]
 		local id, holds, given = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
-		receipt = holds == '' and receipt
+		local _, n = string.gsub(holds, ';', '')
+		receipt = (n > 48 or given ~= '') and receipt
 		local before = receipt and earlier(receipt, id)
 		if before then return before end
 		local free, bad = number(key)
 		if not free then return bad end
-		local sets = {}
-		for first, n in string.gmatch(holds, '(%d+),(%d+),%d+;') do sets[#sets + 1] = ids(ARGV[3], first, n) end
-		if holds == '' then
-			sets[1] = {}
-			for at = 1, #given, 16 do sets[1][#sets[1] + 1] = string.sub(given, at, at + 15) end
-		end
-		local there, removed, answer, bit = {}, {}, 0, 1 -- removed: ids and scores in turn
-		for _, all in ipairs(sets) do
-			local had = #there
+		local there, removed, freed, answer, bit, last, missing = {}, {}, {}, 0, 1, 0, false -- removed: ids and scores in turn
+		for first, some in string.gmatch(holds, '(%d+),(%d+),%d+;') do
+			local had, whole, all = #there, first == '0', {}
+			if whole then
+				for at = 1, tonumber(some) do all[at], last = string.sub(given, last + 1, last + 16), last + 16 end
+			else
+				all = ids(ARGV[3], first, some)
+			end
 			for _, one in ipairs(all) do
-				local score = call('ZSCORE', held, one)
+				local score = not freed[one] and call('ZSCORE', held, one)
 				if type(score) == 'table' then return fault(score, held) end
-				if score and (holds ~= '' or tonumber(score) > now) then
+				if score and (not whole or tonumber(score) > now) then
 					there[#there + 1] = one
 					removed[#removed + 1], removed[#removed + 2] = one, score
 				end
 			end
-			if #there > had then answer = answer + bit end
+			if #there == had + #all or not whole and #there > had then
+				answer = answer + bit
+				for at = had + 1, #there do freed[there[at]] = true end
+			else
+				missing = true
+				for at = #there, had + 1, -1 do there[at], removed[2 * at], removed[2 * at - 1] = nil, nil, nil end
+			end
 			bit = bit * 2
 		end
 		if receipt then grows = grows or mayGrow(receipt) or true end
-		if #there == 0 or receipt and #there < #sets[1] then return note(receipt, id, 0) or 0 end
+		if n > 48 then answer = missing and 0 or 1 end
+		if answer == 0 then return note(receipt, id, 0) or 0 end
 		return once(receipt, id, answer, function() return call('ZREM', held, unpack(there)) end, function(gone) -- an id that is given twice is removed once
 			local sum = call('INCRBY', key, string.format('%.0f', gone))
 			if type(sum) == 'table' then
@@ -199,6 +207,6 @@ if VERB == 'permit_renew' then
 			all = all and whole
 			bit = bit * 2
 		end
-		return bit > MANY and (all and 1 or 0) or there
+		return bit > 281474976710656 and (all and 1 or 0) or there -- 2^48
 	end)
 end

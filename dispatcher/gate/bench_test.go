@@ -140,12 +140,9 @@ func well(c *Command) {
 	case PermitTake:
 		c.Reply = scripts.Reply(len(c.Entry.Machine.(*Sequencer).permits.asked))
 	case PermitFree:
-		c.Reply = 1<<strings.Count(string(c.Args.PermitFree().Holds), ";") - 1
+		c.Reply = wholeHolds(c.Args.PermitFree().Holds)
 	case PermitRenew:
-		c.Reply = 1
-		if n := strings.Count(string(c.Args.PermitRenew().Holds), ";"); n <= mostHolds {
-			c.Reply = 1<<n - 1
-		}
+		c.Reply = wholeHolds(c.Args.PermitRenew().Holds)
 	case GetCount:
 		c.Reply = 1
 	default:
@@ -154,4 +151,12 @@ func well(c *Command) {
 	if c.Op == FairAsk && c.ID == 0 {
 		c.Reply = -100
 	}
+}
+
+// wholeHolds is the answer that all permits of these holds are there.
+func wholeHolds(holds scripts.PermitHolds) scripts.Reply {
+	if n := strings.Count(string(holds), ";"); n <= mostHolds {
+		return 1<<n - 1
+	}
+	return 1
 }

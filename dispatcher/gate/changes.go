@@ -22,19 +22,10 @@ func ChangeCount(op Op, n int64) Change { return Change{Op: op, Args: CountArgs{
 // link is down: their caller can repeat them.
 func (c *Change) lasting() bool { return Operations[c.Op].lasting }
 
-// join adds another change of the same operation to c, which is several already. False: it must go alone.
-func (c *Command) join(other *Change, several int) bool {
+// join adds another change of the same operation to c. False: it must go alone.
+func (c *Command) join(other *Change) bool {
 	if other.Op != c.Op || !Operations[c.Op].adds {
 		return false
-	}
-	if c.Op == PermitFree {
-		all, more := c.Args.PermitFree(), other.Args.PermitFree()
-		all.Holds, all.N = all.Holds+more.Holds, all.N+more.N
-		fits := all.IDs == "" && more.IDs == "" && several < mostHolds && all.N <= mostPermits
-		if fits {
-			c.Args = all.Args()
-		}
-		return fits
 	}
 	sum := c.Args.Count().N + other.Args.Count().N
 	if sum <= maxSum {
@@ -48,6 +39,7 @@ type changes struct {
 	queue []Change
 	n     int
 	own   []Change // the call under way, if no caller asked for it: one change
+	apart int      // so many of queue are PermitFrees that together freed nothing: they go mostHolds at a time
 	brief int      // how many of those behind them are not lasting
 	tries retries
 }
@@ -77,12 +69,33 @@ func (cs *changes) first() *Change { return &cs.underWay()[0] }
 // next makes the next call, from one change or from several that do the same and add up.
 func (cs *changes) next() Command {
 	c := cs.queue[0].command()
-	for cs.n = 1; cs.n < len(cs.queue) && c.join(&cs.queue[cs.n], cs.n); cs.n++ {
+	if c.Op == PermitFree {
+		c.Args = cs.joinFrees()
+		return c
+	}
+	for cs.n = 1; cs.n < len(cs.queue) && c.join(&cs.queue[cs.n]); cs.n++ {
 	}
 	if !cs.queue[0].lasting() {
 		cs.brief -= cs.n
 	}
 	return c
+}
+
+// joinFrees makes one call of the PermitFrees at the head of the queue.
+func (cs *changes) joinFrees() Args {
+	var holds, ids []byte
+	sum, most := int64(0), mostPermits
+	if cs.apart > 0 {
+		most = mostHolds
+	}
+	for cs.n = 0; cs.n < min(len(cs.queue), most) && cs.queue[cs.n].Op == PermitFree; cs.n++ {
+		one := cs.queue[cs.n].Args.PermitFree()
+		if cs.n > 0 && sum+one.N > mostPermits {
+			break
+		}
+		holds, ids, sum = append(holds, one.Holds...), append(ids, one.IDs...), sum+one.N
+	}
+	return PermitFreeArgs{Holds: scripts.PermitHolds(holds), N: sum, IDs: scripts.PermitIDs(ids)}.Args()
 }
 
 // command is the call of a change alone.
@@ -99,7 +112,7 @@ func (cs *changes) settle(out Outcome, lost scripts.Reply) {
 		}
 	}
 	clear(done)
-	cs.queue, cs.n, cs.own = cs.queue[cs.n:], 0, nil
+	cs.queue, cs.apart, cs.n, cs.own = cs.queue[cs.n:], max(cs.apart-cs.n, 0), 0, nil
 	if len(cs.queue) == 0 {
 		cs.queue = nil
 	}
@@ -134,18 +147,22 @@ func (cs *changes) settleAll(out Outcome) {
 	cs.settle(out, 0)
 }
 
-// changed is the outcome of a change that ran, or that its script refused; lost as in settle. resent: an earlier copy got no answer. Of holds that are not
-// in Redis any more, it then freed them, as of a lease (Lease.released); only a call with ids leaves a receipt, which says more.
-func changed(c *Command, resent bool) (out Outcome, lost scripts.Reply) {
+// answered settles the call under way, a change that ran, or that its script refused. resent: an earlier copy got no answer. Of holds that are not
+// in Redis any more, it then freed them, as of a lease (Lease.released); a call with ids, or of more than mostHolds, leaves a receipt, which says more.
+func (cs *changes) answered(c *Command, resent bool) {
+	together := cs.n > mostHolds
 	switch {
 	case c.Reply.Fault() != scripts.None:
-		return refusal(c), 0
-	case c.Op == PermitFree && resent && c.Args.PermitFree().IDs == "":
-		return Outcome{}, 0
+		cs.settle(refusal(c), 0)
+	case c.Op == PermitFree && together && c.Reply == 0: // nothing was freed
+		cs.apart, cs.n = cs.n, 0
+	case c.Op == PermitFree && (together || resent && c.Args.PermitFree().IDs == ""):
+		cs.settle(Outcome{}, 0)
 	case c.Op == PermitFree:
-		return Outcome{}, ^c.Reply
+		cs.settle(Outcome{}, ^c.Reply)
+	default:
+		cs.settle(Outcome{N: int64(c.Reply)}, 0)
 	}
-	return Outcome{N: int64(c.Reply)}, 0
 }
 
 const (

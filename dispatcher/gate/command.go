@@ -194,19 +194,19 @@ func (c *Command) leavesLine() bool {
 	return is && t.leavesLine()
 }
 
-// PermitFreeArgs are those of a PermitFree: permits of holds of this engine, or those in IDs.
+// PermitFreeArgs are those of a PermitFree.
 type PermitFreeArgs struct {
 	Holds scripts.PermitHolds
-	N     int64             // how many permits the holds have; 0: those in IDs are freed
-	IDs   scripts.PermitIDs // all of them or none
+	N     int64             // how many permits the holds have
+	IDs   scripts.PermitIDs // those of the holds with number 0: of each all of them or none
 }
 
-func (p PermitFreeArgs) Args() Args { return Args{text: string(p.Holds) + string(p.IDs), n: p.N} }
+func (p PermitFreeArgs) Args() Args {
+	return Args{text: string(p.Holds) + string(p.IDs), n: p.N, number: uint64(len(p.IDs))}
+}
 func (a Args) PermitFree() PermitFreeArgs {
-	if a.n == 0 {
-		return PermitFreeArgs{IDs: scripts.PermitIDs(a.text)}
-	}
-	return PermitFreeArgs{Holds: scripts.PermitHolds(a.text), N: a.n}
+	at := len(a.text) - int(a.number)
+	return PermitFreeArgs{Holds: scripts.PermitHolds(a.text[:at]), N: a.n, IDs: scripts.PermitIDs(a.text[at:])}
 }
 
 // PermitRenewArgs are those of a PermitRenew. The command's Lease is the shortest that it renews.

@@ -175,7 +175,7 @@ var Operations = [Ops]Operation{
 	},
 	PermitFree: {
 		Name: "permit free", Script: &scripts.PermitFree, Head: "publish leaveBy engineBytes", Keys: "name held receipt line",
-		Args: "number freedHolds freedIDs permitsChannel", lasting: true, adds: true,
+		Args: "number freedHolds freedIDs permitsChannel", lasting: true,
 	},
 	FairRelease: {
 		Name: "fair release", does: releases, Script: &scripts.FairRelease, Head: "publish engine", Keys: "name queue deadlines alive claims",

@@ -30,7 +30,7 @@ func TestPermitScenes(t *testing.T) {
 			after 1s                         -> unsubscribe redisson_sc:{stock}; unsubscribe redisson_sc:{stock}:wheellock:u
 			idle                             -> true`,
 		"a try is told how long it would take, and with it those that were asked for beside it and want as much": `
-			x changes permit-free 9          -> permit free 1 id-0000000000009
+			x changes permit-free 9          -> permit free 1 0,1,0;id-0000000000009 next 16 n 1
 			a locks n 2 try
 			b locks n 3 try
 			c locks n 1 try
@@ -42,11 +42,11 @@ func TestPermitScenes(t *testing.T) {
 			e locks try                      -> e: taken for who knows how long
 			answer held 5s                   -> subscribe redisson_sc:{stock}:wheellock:u`,
 		"permits that nobody here has are freed by their numbers": `
-			x changes permit-free 8          -> permit free 1 id-0000000000008
+			x changes permit-free 8          -> permit free 1 0,1,0;id-0000000000008 next 16 n 1
 			answer 0                         -> x ok: lost
-			y changes permit-free 0          -> permit free 2 id-0000000000000
+			y changes permit-free 0          -> permit free 2 0,1,0;id-0000000000000 next 16 n 1
 			not-sent
-			after 1s                         -> permit free 3 id-0000000000000
+			after 1s                         -> permit free 3 0,1,0;id-0000000000000 next 16 n 1
 			answer 1                         -> y ok: granted
 			idle                             -> true`,
 		"a fixed lease ends, and is not renewed": `
@@ -221,14 +221,13 @@ func TestPermitScenes(t *testing.T) {
 			link-up                          -> a ends: lost; permit free 2 1,1,0; n 1`,
 		"what time has ended ends before permits are freed": permitHeld + `
 			stall 2s
-			x changes permit-free 1          -> a ends: lost; permit free 2 1,1,0; n 1
-			answer 1                         -> permit free 3 id-0000000000001
-			answer 0                         -> x ok: lost`,
+			x changes permit-free 1          -> a ends: lost; permit free 2 1,1,0;0,1,0;id-0000000000001 next 16 n 2
+			answer 1                         -> x ok: lost`,
 		"permits of ours stay when another one is not held": permitHeld + `
-			x changes permit-free 1 8        -> permit free 2 id-0000000000008
+			x changes permit-free 1 8        -> permit free 2 0,1,0;id-0000000000008 next 16 n 1
 			answer 0                         -> x ok: lost
 			oldest                           -> 0s
-			y changes permit-free 8 1        -> permit free 3 id-0000000000008
+			y changes permit-free 8 1        -> permit free 3 0,1,0;id-0000000000008 next 16 n 1
 			denied NOPERM                    -> y ok: refused "NOPERM"
 			oldest                           -> 0s`,
 		"a thousand permits are freed by one call, more by several, and each must succeed": `
@@ -263,7 +262,7 @@ func TestPermitScenes(t *testing.T) {
 			x changes permit-free 1 2        -> a ends: unlocked; b ends: unlocked; permit free 3 1,1,0;2,1,0; n 2
 			end                              -> x ok: doubtful`,
 		"permits of ours end while those of others are freed": permitHeld + `
-			x changes permit-free 8 1        -> permit free 2 id-0000000000008
+			x changes permit-free 8 1        -> permit free 2 0,1,0;id-0000000000008 next 16 n 1
 			a unlocks
 			answer 1                         -> x ok: granted; permit free 3 1,1,0; n 1
 			answer 1                         -> a ok: granted
@@ -296,10 +295,10 @@ func TestPermitScenes(t *testing.T) {
 			idle                             -> true`,
 		"a renewal while another change waits for the link": permitHeld + `
 			after 300ms
-			x changes permit-free 9          -> permit free 2 id-0000000000009
+			x changes permit-free 9          -> permit free 2 0,1,0;id-0000000000009 next 16 n 1
 			not-sent
 			after 100ms
-			y changes permit-add 1           -> permit free 3 id-0000000000009
+			y changes permit-add 1           -> permit free 3 0,1,0;id-0000000000009 next 16 n 1
 			answer 0                         -> x ok: lost; permit renew 4 1,1,1000; 1s
 			answer 1                         -> permit add 5 n 1
 			answer 1                         -> y ok: granted 1`,
@@ -347,7 +346,7 @@ func TestPermitScenes(t *testing.T) {
 			answer 1                         -> a: granted until 990ms
 			b locks n 2                      -> permit take 3 2x1x1000,
 			answer 1                         -> b: granted until 990ms
-			x changes permit-free 2 0 9      -> permit free 5 id-0000000000000id-0000000000009
+			x changes permit-free 2 0 9      -> permit free 5 0,2,0;id-0000000000000id-0000000000009 next 32 n 2
 			answer 1                         -> a ends: unlocked; permit free 6 1,2,0; n 2
 			answer 1                         -> x ok: granted
 			x changes permit-free 3 4        -> b ends: unlocked; permit free 7 3,2,0; n 2

@@ -3,6 +3,8 @@ package gate
 import (
 	"slices"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // How the holds of a semaphore with leases end and are extended by their holders, or by their ids.
@@ -22,11 +24,12 @@ func (ps *permits) free(c *Change) (done bool) {
 	for i, number := range c.Numbers {
 		switch p := ps.find(number); {
 		case p == nil:
-			kept.IDs += ids.At(i)
+			kept.IDs, kept.N = kept.IDs+ids.At(i), kept.N+1
 		case !slices.Contains(f.ours, p.h):
 			f.ours = append(f.ours, p.h)
 		}
 	}
+	kept.Holds = scripts.PermitHolds(scripts.AppendPermitHold(nil, 0, kept.N, 0))
 	c.Args, c.Ack = kept.Args(), f
 	if kept.IDs == "" {
 		f.Settle(Outcome{})

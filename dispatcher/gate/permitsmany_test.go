@@ -1,15 +1,20 @@
 package gate
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/wheellock/wheellock/scripts"
 )
 
 // One call takes or frees the permits of many holds. What no caller wants any more is freed, and what Redis has not in whole is not granted.
 // invariant: change-has-one-effect, reply-says-what-redis-holds
 func TestManyPermitsScenes(t *testing.T) {
 	const threeAtOnce = `
-			x changes permit-free 9          -> permit free 1 id-0000000000009
+			x changes permit-free 9          -> permit free 1 0,1,0;id-0000000000009 next 16 n 1
 			a locks n 1
 			b locks n 2 lease 300ms
 			c locks n 1
@@ -167,8 +172,66 @@ func TestManyPermitsTakeFewCalls(t *testing.T) {
 		b.step(func(m Machine) { m.Unlock(b.now, &u.hold, nil, &b.fx) })
 	}
 	b.run(600 * b.rtt)
-	if most := n/mostHolds + 3; calls[PermitFree] > most || !b.entry.Machine.Idle() {
+	if most := n/mostPermits + 3; calls[PermitFree] > most || !b.entry.Machine.Idle() {
 		t.Errorf("idle %t after %d releases, want %d at most", b.entry.Machine.Idle(), calls[PermitFree], most)
+	}
+}
+
+// One call frees up to 1000 permits, those that are given by their ids among them. If some are not there it frees none, and then each caller is told
+// what became of its own; if answers were lost, what is not there counts as freed by the copy before.
+// invariant: change-has-one-effect
+func TestManyPermitsAreFreedTogether(t *testing.T) {
+	const lost, n = 49, 100
+	for what, lose := range map[string]bool{"all answers come": false, "each answer is lost once": true} {
+		b := newBench(t, PermitKind, time.Second)
+		var freed []string
+		receipts := make(map[uint64]scripts.Reply)
+		b.answer = func(c *Command) {
+			well(c)
+			if c.Op != PermitFree {
+				return
+			}
+			holds := strings.Split(strings.TrimSuffix(string(c.Args.PermitFree().Holds), ";"), ";")
+			for k, hold := range holds {
+				if first, _, _ := strings.Cut(hold, ","); first == strconv.Itoa(lost) {
+					c.Reply &^= map[bool]scripts.Reply{true: 1, false: 1 << k}[len(holds) > mostHolds]
+				}
+			}
+			if answer, before := receipts[c.ID]; before {
+				c.Reply = answer
+			} else if receipts[c.ID] = c.Reply; lose {
+				c.Result = Unknown
+				return
+			}
+			freed = append(freed, fmt.Sprint(len(holds)))
+		}
+		var users []*benchUser
+		for range n {
+			users = append(users, b.ask(nil))
+		}
+		b.run(10 * b.rtt)
+		b.step(func(m Machine) { m.(*Sequencer).Change(b.now, ChangeCount(PermitAdd, 1), &b.fx) }) // the others come while it is on its way
+		outs := make([]*benchUser, n+10)
+		for i := range outs {
+			outs[i] = &benchUser{b: b}
+			b.step(func(m Machine) {
+				if i < n {
+					m.Unlock(b.now, &users[i].hold, outs[i], &b.fx)
+					return
+				}
+				ids := PermitFreeArgs{IDs: scripts.PermitIDs(strings.Repeat("x", 16))}
+				m.(*Sequencer).Change(b.now, Change{Op: PermitFree, Args: ids.Args(), Numbers: []uint64{0}, Ack: outs[i]}, &b.fx)
+			})
+		}
+		b.run(500 * time.Millisecond)
+		for i, u := range outs {
+			if want := map[bool]Why{true: Lost, false: Granted}[i == lost-1 && !lose]; u.out == nil || u.out.Why != want {
+				t.Errorf("%s: caller %d was told %+v, want %v", what, i+1, u.out, want)
+			}
+		}
+		if calls := strings.Join(freed, " "); calls != "110 48 48 14" {
+			t.Errorf("%s: the calls freed %s, want 110 48 48 14", what, calls)
+		}
 	}
 }
 
@@ -270,7 +333,7 @@ func TestLimitScenes(t *testing.T) {
 			answer held 990ms
 			a unlocks                        -> permit free 5 1,1,0; n 1`,
 		"those that have passed on are not freed by ids of the hold before": limitReached + `
-			x changes permit-free 1 9        -> permit free 3 id-0000000000009
+			x changes permit-free 1 9        -> permit free 3 0,1,0;id-0000000000009 next 16 n 1
 			a unlocks                        -> b: granted until 990ms, handed on; a ok: granted
 			answer 1                         -> x ok: granted
 			b unlocks                        -> permit free 4 1,1,0; n 1`,

@@ -99,8 +99,7 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 	}
 }
 
-// warnOverdue warns the holder of p once if half of its lease is over. A renewal that has not left
-// may stand behind other calls of the name.
+// warnOverdue warns the holder of p once if half of its lease is over. A renewal that has not left may stand behind other calls of the name.
 func (ps *permits) warnOverdue(p *permit, now Time) {
 	if p.Watch && !p.atRisk && now >= p.half() {
 		p.atRisk, p.Doubt = true, true

@@ -48,7 +48,7 @@ func (s *Sequencer) answered(now Time, c *Command, fx *Effects) {
 		s.unchanged(now, c)
 	default:
 		s.changes.tries = 0
-		s.changes.settle(changed(c, s.unsure != 0))
+		s.changes.answered(c, s.unsure != 0)
 		s.call = Command{}
 		s.again = s.again || s.contest.queue.head != nil && s.place.permits == 0 // else the line is called, perhaps before this answer
 	}
