@@ -71,8 +71,8 @@ local function lift(l, now, head, deadline)
 end
 
 -- advance gives the new head its deadline after a head of an engine, with deadline old, has left. A waiter of Redisson gets what Redisson
--- would give it: its own wait, from now or from the end of the present lease; the waiters behind it keep their distance. No other step looks
--- at all waiters.
+-- would give it: its own wait, from now or from the end of the present lease; the waiters behind it keep their distance. Besides, only lift
+-- and goBack look at all waiters, if the second is Redisson's.
 local function advance(l, now, old)
 	local head = at(l, 0)
 	if not head then

@@ -55,11 +55,15 @@ local function join(l, n, first, except)
 	ask(l, 'ZREM', l.deadlines, unpack(owners)) -- a waiter with a deadline counts as standing in the queue
 end
 
--- goBack puts a waiter that was purged back to the head: Redisson purges only heads. The deadline comes last, because a waiter with a
--- deadline counts as standing.
+-- goBack puts a waiter that was purged back to the head: Redisson purges only heads. A waiter of Redisson behind it keeps its own wait: those
+-- behind move back by as much as the purge moved them (advance). The deadline comes last, because a waiter with a deadline counts as standing.
 local function goBack(l, me)
-	return ask(l, 'LREM', l.queue, 0, me) and ask(l, 'LPUSH', l.queue, me)
-		and ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
+	if not (ask(l, 'LREM', l.queue, 0, me) and ask(l, 'LPUSH', l.queue, me)) then return end
+	local second = at(l, 1)
+	if second and not lifeOf(l, second) then
+		shift(l, 1, WAIT - math.min(math.max(ask(l, 'PTTL', l.lock) or 0, 0), WAIT))
+	end
+	return ask(l, 'ZADD', l.deadlines, string.format('%.0f', now + WAIT), me)
 end
 
 -- turn returns for how many ms a free lock is left to the head. One without a deadline gets one: nobody, Redisson neither, would ever remove it.
