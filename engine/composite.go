@@ -100,6 +100,21 @@ func (c *composite) present() []*Hold {
 	return slices.DeleteFunc(slices.Clone(c.parts), func(part *Hold) bool { return part == nil })
 }
 
+// named returns the parts of this name. Those of a MultiLock are in the order of their names, and no others take their places; those of a
+// QuorumLock all have its name.
+func (c *composite) named(name string) []*Hold {
+	if c.repairs != nil {
+		return c.all()
+	}
+	byName := func(part *Hold, name string) int { return strings.Compare(part.name, name) }
+	first, _ := slices.BinarySearchFunc(c.parts, name, byName)
+	behind := first
+	for behind < len(c.parts) && c.parts[behind].name == name {
+		behind++
+	}
+	return c.parts[first:behind]
+}
+
 // close returns the parts that are to be given back, because the hold has ended. No other joins them.
 func (c *composite) close() []*Hold {
 	c.mu.Lock()

@@ -25,10 +25,10 @@ type Locker interface {
 	// TryLockAsync is TryLock without blocking.
 	TryLockAsync(ctx context.Context, opts ...LockOption) *futures.Future[*Hold]
 
-	keys() ([]lockKey, error)                              // what it locks
-	cutOff() bool                                          // Redis is known not to be reachable for too much of it
-	home() *Engine                                         // the engine: its options and workers are used
-	waitsForItself(ctx context.Context, owner uint64) bool // a call under ctx could never be granted
+	keys() ([]lockKey, error)                  // what it locks
+	cutOff() bool                              // Redis is known not to be reachable for too much of it
+	home() *Engine                             // the engine: its options and workers are used
+	waitsFor(holds []*Hold, owner uint64) bool // a call that ends with these holds could never be granted
 }
 
 // Do locks l, runs fn and unlocks, even if fn panics. The context that fn gets ends when the lock is lost; fn must then

@@ -116,7 +116,7 @@ func (o *operation) fill(ctx context.Context, n int64, try bool, opts []LockOpti
 	if err != nil {
 		return true, o.failed(err)
 	}
-	if h := (handle{o.e, o.name, o.kind}); !try && h.waitsForItself(ctx, d.owner) {
+	if h := (handle{o.e, o.name, o.kind}); !try && o.kind.holds() && h.waitsFor(above(ctx), d.owner) {
 		return true, h.selfWait(o.doing)
 	}
 	w.N, w.Owner, w.LeaseTime, w.Watch, w.Try, w.Write = n, d.owner, d.lease, !d.fixed, try, o.kind == writeIndex

@@ -105,7 +105,7 @@ func (s *several) start(ctx context.Context, once bool, opts []LockOption) *futu
 	if err != nil {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.failed(err))
 	}
-	if !once && s.waitsForItself(ctx, d.owner) {
+	if !once && s.waitsFor(above(ctx), d.owner) {
 		return futures.Settled[*Hold](&s.e.callbacks, nil, s.selfWait("lock"))
 	}
 	c := &compositeCall{lock: s, once: once, demand: d, opts: s.forParts(opts), last: ErrUnavailable, began: time.Now(), dropping: s.e.watchDropping(d.part)}
