@@ -91,8 +91,11 @@ func (l *Lock) refused(now Time, c *Command, ttl time.Duration, fx *Effects) {
 	if met {
 		r.turns.noteMet(now)
 	}
-	if changed && l.Kind.InLine() {
+	switch {
+	case changed && l.Kind.InLine():
 		r.spins = min(r.spins, 2*commonTries) // every 4 ms
+	case changed:
+		r.spins = min(r.spins, changingSpins)
 	}
 	untold := c.Asking // what is published at a node that does not serve the name yet is not heard
 	if l.traits().polls {

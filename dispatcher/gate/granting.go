@@ -78,7 +78,9 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	}
 	r.last.Outcome, r.spins = Outcome{Why: Taken}, 0
 	r.noteFound(now, true)
-	r.turns.noteOurs(now)
+	if r.turns.noteOurs(now); l.Kind == SpinKind {
+		r.turns.had = 0
+	}
 }
 
 // admit grants g, which c has taken or confirmed, to the first waiter if it is a writer, or to the readers at the head of the queue. False:

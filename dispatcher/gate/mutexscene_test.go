@@ -617,60 +617,71 @@ func TestSpinScenes(t *testing.T) {
 			a locks                          -> acquire 1 1s
 			answer held 5s
 			after 2ms                        -> (1ms) acquire 2 1s
-			answer held 5s
+			answer held 4.998s
 			after 3ms                        -> (2ms) acquire 3 1s
-			answer held 5s
+			answer held 4.995s
 			after 5ms                        -> (3ms) acquire 4 1s
-			answer held 5s
+			answer held 4.99s
 			after 9ms                        -> (5ms) acquire 5 1s
-			answer held 5s
+			answer held 4.981s
 			after 17ms                       -> (11ms) acquire 6 1s
-			answer held 5s
+			answer held 4.964s
 			after 33ms                       -> (29ms) acquire 7 1s
-			answer held 5s
+			answer held 4.931s
 			after 65ms                       -> (42ms) acquire 8 1s
-			answer held 5s
+			answer held 4.866s
 			after 129ms                      -> (102ms) acquire 9 1s
-			answer held 5s
+			answer held 4.737s
 			after 129ms                      -> (75ms) acquire 10 1s
-			answer held 5s
+			answer held 4.608s
 			after 129ms                      -> (117ms) acquire 11 1s
-			answer held 20ms
-			after 20ms
+			answer held 5ms
+			after 5ms
 			after 1ms                        -> acquire 12 1s
-			answer 1                         -> a: granted until 1.532s
+			answer 1                         -> a: granted until 1.517s
 			a unlocks                        -> release quietly 12
 			answer 0                         -> a ok: granted
 			after 140ms
 			idle                             -> true`,
-		"several waiters poll more often": `
+		"a waiter polls more often while the name changes hands": `
 			a locks                          -> acquire 1 1s
-			b locks
 			answer held 5s
 			after 2ms                        -> (1ms) acquire 2 1s
+			answer held 4.998s
+			after 3ms                        -> (2ms) acquire 3 1s
+			answer held 4.995s
+			after 5ms                        -> (3ms) acquire 4 1s
+			answer held 4.99s
+			after 9ms                        -> (5ms) acquire 5 1s
+			answer held 4.981s
+			after 17ms                       -> (11ms) acquire 6 1s
+			answer held 4.964s
+			after 33ms                       -> (29ms) acquire 7 1s
+			answer held 4.931s
+			after 65ms                       -> (42ms) acquire 8 1s
 			answer held 5s
-			after 2ms                        -> (1ms) acquire 3 1s
+			after 17ms                       -> (14ms) acquire 9 1s
 			answer held 5s
-			after 2ms                        -> (1ms) acquire 4 1s
+			after 17ms                       -> (11ms) acquire 10 1s
+			answer held 4.983s
+			after 33ms                       -> (21ms) acquire 11 1s`,
+		"several waiters poll as often as so many pollers": `
+			callers 8                        -> acquire 1 1s
 			answer held 5s
-			after 2ms                        -> (1ms) acquire 5 1s
-			answer held 5s
-			after 3ms                        -> (2ms) acquire 6 1s
-			answer held 5s
-			after 3ms                        -> (1ms) acquire 7 1s
-			answer held 5s
-			after 3ms                        -> (2ms) acquire 8 1s
-			answer held 5s
-			c locks try                      -> c: taken for 5s
-			after 3ms                        -> (2ms) acquire 9 1s
-			answer held 5s
-			a goes                           -> a: is not there
-			after 5ms                        -> (3ms) acquire 10 1s
-			answer 1                         -> b: granted until 1.013s
-			b unlocks                        -> release quietly 10
-			answer 0                         -> b ok: granted
-			after 200ms
-			idle                             -> true`,
+			after 2ms                        -> (1ms) acquire 2 1s
+			answer held 4.998s
+			after 3ms                        -> (2ms) acquire 3 1s
+			answer held 4.995s
+			after 5ms                        -> (3ms) acquire 4 1s
+			answer held 4.99s
+			after 9ms                        -> (5ms) acquire 5 1s
+			answer held 4.981s
+			x locks try                      -> x: taken for 4.981s
+			after 17ms                       -> (11ms) acquire 6 1s
+			answer held 4.964s
+			after 17ms                       -> (13ms) acquire 7 1s
+			answer held 4.947s
+			after 17ms                       -> (10ms) acquire 8 1s`,
 		"a name that is not handed on is left for as long as a waiter sleeps": `
 			handoff-time 0s
 			a locks                          -> acquire 1 1s
@@ -689,9 +700,9 @@ func TestSpinScenes(t *testing.T) {
 		"many waiters that have been refused often": `
 			callers 10                       -> acquire 1 1s
 			refuse 31 5s
-			after 8ms                        -> (4ms) acquire 32 1s
+			after 13ms                       -> (9ms) acquire 32 1s
 			answer held 5s
-			after 13ms                       -> (6ms) acquire 33 1s
+			after 13ms                       -> (8ms) acquire 33 1s
 			answer held 5s
 			after 13ms                       -> (10ms) acquire 34 1s`,
 		"a turn of one who meets nobody ends after 830 ms; looks in the pause find nobody": mutexHeld + `

@@ -46,32 +46,25 @@ func (r *rivals) forgetPlace(id uint64) {
 	}
 }
 
-// The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random.
+// The sleep of a waiter that polls: 1 ms doubling to 128 ms, as in Redisson's spin lock, a part of it random. One question is for all waiters of
+// this process, so it asks as often as so many separate pollers would. If another owner has taken the name since the last question, the sleep
+// begins again at changingSpins, 16 ms: several processes with turns of their own leave the name free for a few ms between these, and one
+// that asked less often than the others would hardly ever meet that.
 //
-// One question is for all waiters of this process. Several waiters ask more often at first, commonTries times after each sleep up to
-// commonSpin: a caller that has just unlocked asks again within one round trip, and most questions of the waiters miss the moment in which
-// the name is free. After mostSpins refusals, about 200 ms, they ask every twice commonSpin, or as often as so many separate pollers would.
-const (
-	commonSpin  = 8 * time.Millisecond
-	commonTries = 4
-	mostSpins   = 32
-)
-
 // The first in line asks on behalf of all engines in it: commonTries times after each sleep up to longestPoll. If another owner has taken the name
 // since the last question, it is free now and then, for a moment if a poller takes it again at once: then it asks every 4 ms.
-const longestPoll = 100 * time.Millisecond
+const (
+	changingSpins = 4
+	commonTries   = 4
+	mostSpins     = 32
+	longestPoll   = 100 * time.Millisecond
+)
 
 // spin is how long so many waiters sleep after a refusal. seed is for the jitter.
 func (r *rivals) spin(waiters int32, inLine bool, seed uint64) time.Duration {
-	sleep := min(time.Millisecond<<r.spins, longestSpin)
-	switch {
-	case inLine:
+	sleep := min(time.Millisecond<<r.spins, max(longestSpin/time.Duration(max(waiters, 1)), time.Millisecond))
+	if inLine {
 		sleep = min(time.Millisecond<<(r.spins/commonTries), longestPoll)
-	case waiters > 1:
-		sleep = min(time.Millisecond<<(r.spins/commonTries), commonSpin)
-		if r.spins == mostSpins {
-			sleep = max(min(longestSpin/time.Duration(waiters), 2*commonSpin), time.Millisecond)
-		}
 	}
 	r.spins = min(r.spins+1, mostSpins)
 	return sleep - jitter(seed, sleep/2)

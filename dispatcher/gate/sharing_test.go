@@ -186,6 +186,53 @@ func TestProcessesShareASpinLock(t *testing.T) {
 	}
 }
 
+// TestSingleCallersGetTheirShareOfASpinLock: a process with one caller, or a thread of Redisson, has a tenth at least of what each caller would
+// have if all had as many, beside processes that each keep the name for callers of their own and take it in each other's pauses.
+func TestSingleCallersGetTheirShareOfASpinLock(t *testing.T) {
+	for _, s := range []struct {
+		hold             time.Duration
+		engines, callers int
+		singles, threads int
+	}{
+		{hold: time.Millisecond, engines: 3, callers: 4, singles: 1},
+		{hold: time.Millisecond, engines: 5, callers: 16, singles: 3},
+		{hold: 20 * time.Millisecond, engines: 3, callers: 4, singles: 1},
+		{hold: 5 * time.Millisecond, engines: 3, callers: 2, threads: 1},
+	} {
+		t.Run(fmt.Sprintf("held for %v, %d processes with %d callers", s.hold, s.engines, s.callers), func(t *testing.T) {
+			t.Parallel()
+			c := newContest(t, 1, SpinKind, s.hold)
+			for n := range s.engines {
+				c.engine(fmt.Sprint("many", n), s.callers)
+			}
+			var singles []*process
+			for n := range s.singles {
+				singles = append(singles, c.engine(fmt.Sprint("single", n), 1))
+			}
+			var theirs []*stranger
+			for n := range s.threads {
+				theirs = append(theirs, c.spinner(n, 0))
+			}
+			c.run(2 * time.Second)
+			c.begin(theirs...)
+			c.run(20 * time.Second)
+			all := grants(theirs)
+			for _, p := range c.engines {
+				all += p.grants
+			}
+			share := all / (s.engines*s.callers + s.singles + s.threads)
+			for _, p := range singles {
+				if p.grants < share/10 {
+					t.Errorf("a single caller had %d grants, and %d of %d would be its share", p.grants, share, all)
+				}
+			}
+			if grants(theirs) < s.threads*share/10 {
+				t.Errorf("%d threads had %d grants, and %d of %d would be the share of each", s.threads, grants(theirs), share, all)
+			}
+		})
+	}
+}
+
 // TestWhatIsLeftToPollersInVain is the price where nobody outside wants the name.
 func TestWhatIsLeftToPollersInVain(t *testing.T) {
 	const hold, lasts = time.Millisecond, 10 * time.Second

@@ -9,15 +9,17 @@ import "time"
 // A turn lasts for longestTurn while nobody else is met. Others are met when another than an engine has the name, a message of theirs comes, or
 // more of them listen than before. After that a turn lasts for as long as they have had the name since the last pause, or for half of the time since
 // they were met, whichever is longer, and at least for shortTurn or, beside listeners, for one grant for each third caller: each turn of theirs
-// is one grant. The length of the pause depends on the others. Listeners were told by the message, and need two round trips; if they were not met for long,
-// they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll, each asks once in pollWindow. Where nobody is
-// known, blindPause lets a poller in by chance. No message shortens a pause.
+// is one grant. Of a spin lock it does not matter how long they have had the name: they may be several engines, and turns that are each as long
+// as those of all others together would only grow. The length of the pause depends on the others. Listeners were told by the message, and need
+// two round trips; if they were not met for long, they may be slow, and the pause is as long as the turn, up to pollWindow. Where others poll,
+// each asks once in pollWindow. Where nobody is known, blindPause lets a poller in by chance. No message shortens a pause.
 //
 // The turn is that of one process, or of all engines in a line for a simple lock: every release says how long it may last (scripts/line.lua). Of
 // other lines the script knows it. After such a turn others that listen have one of their own, in which they hand the name on among themselves.
 const (
 	// longestTurn is how long a name is kept at most between two pauses. A poller that sleeps no longer than longestSpin gets in within the
-	// sum of longestTurn and pollWindow, which is less than a second.
+	// sum of longestTurn and pollWindow, which is less than a second, beside one process or a line. In the pause of one of several processes
+	// that keep a spin lock another takes it, so that a poller gets in by chance, between two turns.
 	longestTurn = 830 * time.Millisecond
 	// shortTurn is how long it is kept right after others were met who may poll; half as much again, drawn at random, is added, because a poller
 	// that always sleeps for the same time could ask in each turn and in no pause.

@@ -189,11 +189,11 @@ func TestTokensAreUsedToTheLast(t *testing.T) {
 
 // What grows with each refusal is bounded.
 func TestSleepsOfPollersAreBounded(t *testing.T) {
-	for waiters, least := range map[int32]time.Duration{2: commonSpin, 1000: time.Millisecond / 2} {
+	for waiters, most := range map[int32]time.Duration{0: longestSpin, 1: longestSpin, 4: longestSpin / 4, 1000: time.Millisecond} {
 		c := rivals{}
 		for n := range 300 { // more than a byte counts
-			if sleep := c.spin(waiters, false, 7); sleep > 2*commonSpin || n >= mostSpins && sleep < least {
-				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at least, and twice commonSpin at most", waiters, sleep, n, least)
+			if sleep := c.spin(waiters, false, 7); sleep > most || n >= mostSpins && sleep < most/2 {
+				t.Fatalf("%d waiters sleep for %v after %d refusals, want %v at most, and half of it in the end", waiters, sleep, n, most)
 			}
 		}
 	}
