@@ -14,8 +14,9 @@ import (
 
 // MultiLock is several locks that are taken together, all or nothing, as Redisson's RedissonMultiLock. Its name is the names
 // of the members, with commas between. It asks all members at once without waiting. If one is taken, it gives the others back, waits for
-// that one in line, as other callers do, and asks for the others while it has it. If one of these is taken, it waits for that one, too, and
-// keeps those whose names come before it. So MultiLocks of one program do not wait for each other, in whatever order they name their members.
+// that one in line, as other callers do, and asks for the others, the first eight and then more at a time, while it has it. If one of these is
+// taken, it waits for that one, too, and keeps those whose names come before it. So MultiLocks of one program do not wait for each other, in
+// whatever order they name their members.
 //
 // A member that does not come within the call's patience has it give back what it has and go on waiting, with nothing. The patience is
 // 125 to 250 ms and doubles each time, up to 32 s, and is at most half of what is left of a fixed lease or of [Options].MaxHold. It bounds how
@@ -100,36 +101,46 @@ func (e *Engine) All(names ...string) (*MultiLock, error) {
 }
 
 // askAll asks all members of a MultiLock, when it has none of them.
-func (c *compositeCall) askAll() { c.askRest(make([]*Hold, len(c.lock.members))) }
+func (c *compositeCall) askAll() { c.askRest(make([]*Hold, len(c.lock.members)), len(c.lock.members)) }
 
-// askRest asks the members of which holds has none, without waiting.
-func (c *compositeCall) askRest(holds []*Hold) {
+// fewMembers are asked first by a call that has waited for one: of many more others may have some, and then most would be taken, and kept from
+// others, in vain, each time anew. If all are granted, twice as many are asked next.
+const fewMembers = 8
+
+// askRest asks the members of which holds has none, the first of them, without waiting.
+func (c *compositeCall) askRest(holds []*Hold, most int) {
 	var answers []*futures.Future[*Hold]
 	for i, member := range c.lock.members {
-		if holds[i] == nil {
+		if holds[i] == nil && len(answers) < most {
 			answers = append(answers, member.TryLockAsync(c.asking, c.opts...))
 		}
 	}
 	after(c.lock.e, answers...).Then(func([]*Hold, error) { c.answered(holds, answers) })
 }
 
-// answered reads the answers of the members that holds lacked, and has the call wait for the first that was not granted, or answers it if there is
-// one with which it is no use to wait. It keeps members before that one only, so that calls for the same members do not wait for each other. A
+// answered reads the answers of the first members that holds lacked, and has the call wait for the first that was not granted, or answers it if
+// there is one with which it is no use to wait. It keeps members before that one only, so that calls for the same members do not wait for each other. A
 // call that has not waited yet keeps none: if one name is taken for long, the others stay free.
 func (c *compositeCall) answered(holds []*Hold, answers []*futures.Future[*Hold]) {
 	var refusal error
 	refused, keeps := 0, len(answers) < len(holds)
+	unread := answers
 	for i, h := range holds {
-		if h != nil {
+		if h != nil || len(unread) == 0 {
 			continue
 		}
-		h, err := answers[0].Result()
-		holds[i], answers = h, answers[1:]
+		h, err := unread[0].Result()
+		holds[i], unread = h, unread[1:]
 		if err != nil && (refusal == nil || !passing(err) && passing(refusal)) {
 			refused, refusal = i, err
 		}
 	}
-	if refusal == nil {
+	switch {
+	case refusal != nil:
+	case slices.Contains(holds, nil):
+		c.askRest(holds, 2*len(answers))
+		return
+	default:
 		c.complete(holds)
 		return
 	}
@@ -171,7 +182,7 @@ func (c *compositeCall) waitFor(i int, holds []*Hold) {
 			return
 		}
 		holds[i] = held
-		c.askRest(holds)
+		c.askRest(holds, fewMembers)
 	})
 }
 

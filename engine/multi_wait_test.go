@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,6 +26,34 @@ func TestMultiWaitEndsWhileNobodyAnswers(t *testing.T) {
 		}
 		if !errors.Is(err, engine.ErrWaitTimeout) || !errors.Is(err, engine.ErrUnavailable) {
 			w.T.Errorf("Lock: %v, want ErrWaitTimeout and ErrUnavailable", err)
+		}
+	})
+}
+
+// A MultiLock of many names that others have asks for a few others whenever it has waited for one, and not for all that are left.
+func TestMultiLockOfManyTakenNamesAsksForFew(t *testing.T) {
+	t.Parallel()
+	virtual.Test(t, func(w *virtual.World) {
+		e, _ := w.Connect()
+		o, _ := w.Connect()
+		names := make([]string, 100)
+		var holds []*engine.Hold
+		for i := range names {
+			names[i] = fmt.Sprintf("n%02d", i)
+			holds = append(holds, testkit.MustLock(w.T, o.Mutex(names[i])))
+		}
+		m, err := e.All(names...)
+		testkit.Must(w.T, err)
+		all := m.LockAsync(w.T.Context())
+		for _, h := range holds {
+			time.Sleep(20 * time.Millisecond) // it has the names before, and waits for this one
+			testkit.MustUnlock(w.T, h)
+		}
+		h, err := all.Wait(w.T.Context())
+		testkit.Must(w.T, err)
+		testkit.MustUnlock(w.T, h)
+		if n := e.Stats().Attempts; n > int64(15*len(names)) { // all at first, then for each of them 8 others, and in line
+			w.T.Errorf("it asked %d times for %d names", n, len(names))
 		}
 	})
 }
