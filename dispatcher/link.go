@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"slices"
+
 	"github.com/wheellock/wheellock/dispatcher/gate"
 	"github.com/wheellock/wheellock/dispatcher/reconnect"
 	"github.com/wheellock/wheellock/dispatcher/redisconn"
@@ -112,9 +114,15 @@ func (n *node) probed(now gate.Time, err error) {
 	if !rediserr.Alive(err) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
-		if n.link.state == linkShaky && !rediserr.IsSilent(err) && n.keep() {
-			n.link.probeAt = now
-			return
+		if n.link.state == linkShaky && !rediserr.IsSilent(err) {
+			if n.keep() {
+				n.link.probeAt = now
+				return
+			}
+			if slices.ContainsFunc(n.all, func(c *connection) bool { return c.stands }) { // away: if it comes back whole, it is probed
+				n.link.probeAt = now + reconnect.Pause(0)
+				return
+			}
 		}
 		n.markStale()
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
