@@ -11,8 +11,9 @@
 -- ARGV per name   owner, lease, code of its place    owner (with :write),    owner (with :write), lease, code of its place
 --                                                    lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms. The code is empty if a reader wants no place. While others read, a reader lets the writers before it in line pass.
--- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to a writer; the same plus STANDING times
+-- in ms. The code is empty if a reader wants no place. While others read, a reader lets the writers before it in line pass. A free lock is left to
+-- a reader in line that was told of it (line.lua).
+-- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to others; the same plus STANDING times
 --                 1 to 4: the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
 if tardy then return tardy end
@@ -38,6 +39,10 @@ return each(#KEYS / keys, function(i, there)
 		if not reads or found[1] == 'write' or line ~= lock and call('EXISTS', line) ~= 0 and passes(line, owner .. ' ' .. READER, how, channel) then
 			return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0)
 		end
+	end
+	if lined and line ~= lock and not found[1] then
+		local wait = leftToReader(line)
+		if wait > 0 then return taken(wait) + (stands and stand(lock, line, owner, code, lease, how, channelof(lock)) or 0) end
 	end
 	if reads and not free then left = call('PTTL', hold) end
 	if type(left) == 'table' then return fault(left, hold) end

@@ -6,8 +6,8 @@
 -- for the longest lease that was asked for at this place, GIFT at most.
 --
 -- WOKEN in place of a code, as earlier versions leave it: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
--- READER in place of a code: it waits to read, and is given nothing. The readers before the first writer are told at once, and each that has
--- begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
+-- READER in place of a code: it waits to read, and is given nothing. The readers before the first writer are told at once, writers in line leave
+-- the lock to them for TOLD, and each that has begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
 --
 -- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
 -- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
@@ -15,6 +15,7 @@
 -- lock the time until which it is left to others. It outlasts the places, for STANDS at most, if the owner that was given the lock loses it.
 local GIFT = 10000 -- ms that a lock is given for at most (gate.giftTime)
 local UNIT = 16384 -- of the fraction of a score: that many ms are 1
+local TOLD = 500 -- ms that writers leave a free lock to the reader that was told of it: its round trip may take that long
 local EARLIER = 2000 -- ms for which earlier versions are given a lock, whose scores have no fraction
 local STANDS = 60000 -- ms that a line lasts after its last question
 local TURN = 100 -- ms between two pauses for others, while some listen to the lock's channel
@@ -172,17 +173,17 @@ local function put(lock, owner, lease)
 	return type(made) == 'number' and not bound(lock, lease, owner, 'mode')
 end
 
--- rotate moves the first place to the end if it is a reader's and was told before: its engine may be stopped. A half in the score says that it
--- was told. It returns the first place then, and its score.
-local function rotate(line, place, at)
+-- toldBefore notes that the first place is told of a free lock, if it is a reader's. If it was told before, it is removed: its engine may be stopped,
+-- and gets another place when it asks. The fraction of a reader's score says when it was told. It returns the first place then, and its score.
+local function toldBefore(line, place, at, now)
 	local _, code = read(place, '')
 	if code ~= READER then return place, at end
 	if at % 1 == 0 then
-		call('ZADD', line, 'XX', string.format('%.1f', at + 0.5), place) -- unchecked: without the half it is told once more
-	elseif join(line, place, 0) then
-		return first(line)
+		score(line, place, at, math.max(now % GIFT, 1)) -- unchecked: without it the reader is told once more, and writers come first
+		return place, at
 	end
-	return place, at
+	call('ZREM', line, place) -- unchecked: if it stands it is told once more
+	return first(line)
 end
 
 -- withdraw takes a lock back from an owner that was not told of it.
@@ -256,7 +257,7 @@ local function giveOrFree(lock, line, how, channel, left, message, turn)
 		if not since then -- before the place is removed: with its last member the line would be deleted, and made anew without a TTL
 			call('ZADD', line, string.format('%.0f', now + BEHIND), SINCE) -- unchecked: without it the next release begins the turn
 		end
-		place, at = rotate(line, place, at)
+		place, at = toldBefore(line, place, at, now)
 		if give(lock, line, place, at, how, channel) then return GIVEN end
 		if not since then call('ZREM', line, SINCE) end -- unchecked: with it the lock is freed once more
 	elseif standing ~= 1 then -- refused: the hash slot is leaving this node, and the lock is taken at the other from now on
@@ -288,6 +289,14 @@ local function follow(line, how, channel)
 		if code ~= READER or publish(how, inbox, FREE) ~= 0 then return end
 		place = gone(line, place)
 	end
+end
+
+-- leftToReader returns for how many ms writers leave a free lock to the reader at the first place, which was told. 0: they do not.
+local function leftToReader(line)
+	local place, at = first(line)
+	local _, code = read(place or '', '')
+	local now = code == READER and at % 1 ~= 0 and moment()
+	return now and math.max(TOLD - (now - at % 1 * UNIT) % GIFT, 0) or 0
 end
 
 -- passes reports whether a reader with that place, or without one, would pass a writer in line with a living engine. It removes the places of

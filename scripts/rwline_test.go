@@ -474,7 +474,7 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				b.lasts(one, 30*time.Second)
 				b.wantLine(reader(cid, 1))
 			})
-			t.Run(who+" tells a reader twice, and when it has not come the writer behind it is given the lock", func(t *testing.T) {
+			t.Run(who+" tells a reader once, and when it has not come the writer behind it is given the lock", func(t *testing.T) {
 				b, release := last(t)
 				first, second := b.inbox(bob), b.inbox(cid)
 				b.stand(reader(bob, 1), writer(cid, 1))
@@ -485,7 +485,31 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				b.gaveTo(b.endsWrite(ann+":2", ""), cid+":1")
 				first("")
 				second(proof)
-				b.wantLine(reader(bob, 1))
+				b.wantLine()
+				b.refused(b.reads(bob, 1), newPlace)
+			})
+			t.Run(who+" leaves it for a while to a reader that it tells, and no writer in line passes that", func(t *testing.T) {
+				b, release := last(t)
+				b.inbox(bob)
+				b.stand(reader(bob, 1))
+				b.want(release(), waiting(0, 1), "the release")
+				for _, place := range []scripts.Place{newPlace, oldPlace} {
+					got := b.writes(cid, 1, secret)
+					b.refused(got, place)
+					if ttl, _ := got.Held(); ttl <= 0 || ttl > 500*time.Millisecond {
+						b.Errorf("the writer may ask again in %v, want half a second or less", ttl)
+					}
+				}
+				b.granted(b.reads(bob, 1))
+				b.wantLine(writer(cid, 1))
+			})
+			t.Run(who+" leaves it to no reader that was told half a second ago", func(t *testing.T) {
+				b, release := last(t)
+				b.inbox(bob)
+				b.stand(reader(bob, 1))
+				b.want(release(), waiting(0, 1), "the release")
+				b.must("ZADD", rwLine, fmt.Sprint(1+float64(1+(b.serverMillis()-501)%10_000)/16384), reader(bob, 1))
+				b.granted(b.writes(cid, 1, secret))
 			})
 			t.Run(who+" passes the dead over", func(t *testing.T) {
 				b, release := last(t)

@@ -167,6 +167,10 @@ func (l *Lock) released(now Time, g *Lease, c *Command, fx *Effects) {
 		r := l.ownRivals()
 		r.endTurn(now, l.cfg.pauseInLine(l.traits().polls)+l.cfg.listenerPause())
 		r.turns.peekAt = Never // the first in line looks
+		if l.Kind == RWKind {
+			// In line the next question of a writer leaves the lock to a reader that was told.
+			r.inbox.subscribe(&l.Entry, l.cfg, fx)
+		}
 	case gave: // this process goes to the end of the line
 		l.ownRivals().turns.began = 0
 	default:

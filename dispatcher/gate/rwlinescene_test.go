@@ -91,6 +91,16 @@ func TestRWGiftScenes(t *testing.T) {
 			answer waiting 0 2               -> b ok: granted
 			after 17ms
 			after 1ms                        -> acquire read 3 3s n 1003`,
+		"a writer that has left the lock to others in line asks for it in line": `
+			codes
+			b locks write                    -> acquire write 1 3s
+			answer 1                         -> b: granted until 2.97s
+			b unlocks                        -> release write 1
+			answer waiting 0 1               -> b ok: granted; subscribe redisson_rwlock:{stock}:wheellock:u
+			subscribed
+			c locks write
+			after 17ms
+			after 1ms                        -> acquire write in line 2 3s n 1002`,
 		"a message on the channel has a lock that was given looked for": writerPlaced + `
 			given 2                          -> b: granted until 2.97s
 			message                          -> renew write 2 3s`,

@@ -31,7 +31,7 @@ func (s *state) inLine(name int) (places []place) {
 	members := s.do("ZRANGE", scripts.LineKey(nameOf(name)), "0", "-1", "WITHSCORES").Array
 	for i := 0; i+1 < len(members); i += 2 {
 		if owner, code, ok := strings.Cut(members[i].Str, " "); ok {
-			places = append(places, place{owner, code, code == "0" && strings.HasSuffix(members[i+1].Str, ".5")})
+			places = append(places, place{owner, code, code == "0" && strings.Contains(members[i+1].Str, ".")})
 		}
 	}
 	return places
@@ -51,7 +51,7 @@ func (s *state) inbox(p place, name int) string {
 func (s *state) hears(p place, name int) bool { return len(s.listeners(s.inbox(p, name), false)) > 0 }
 
 // checkLine: who frees a lock gives it to the first in its line whose engine hears that, or tells that one, by one message. Nobody else is
-// told, but for the readers behind a reader. A reader that was told before, and is the first again, goes to the end first.
+// told, but for the readers behind a reader. The first place is removed before if it is a reader's that was told.
 func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 	if !s.lined() {
 		return
@@ -83,7 +83,7 @@ func (s *state) checkLine(f *flight, before []keyLease, said []message) {
 			was.line = was.line[1:]
 		}
 		if len(was.line) > 0 && was.line[0].told { // its engine may be stopped
-			was.line = append(was.line[1:], was.line[0])
+			was.line = was.line[1:]
 		}
 		first := slices.IndexFunc(was.line, func(p place) bool { return p.owner != f.field(s) && s.hears(p, i) })
 		reads := first >= 0
