@@ -7,8 +7,8 @@ package engine
 // it without asking Redis. For later readers Redis is asked whether it stands. Engines that wait stand in line, and while others read, no reader of an
 // engine passes a writer that stands there. So a writer of another process gets the lock after HandoffTime and the longest running read.
 //
-// Clients of Redisson have no place in line. If others listen for the lock while this process reads, they may be waiting writers of Redisson's,
-// so later readers of this process make a pause for them. Writers that poll are not seen. Redisson's readers can overtake a waiting
+// Clients of Redisson have no place in line. If others listen for the lock while readers have it, they may be waiting writers of Redisson's,
+// so later readers of all engines make a pause for them at the same times. Writers that poll are not seen. Redisson's readers can overtake a waiting
 // writer, because its protocol has no way to tell them of it.
 //
 // In this process requests are served in the order of arrival. A reader that arrives after a waiting writer waits

@@ -11,8 +11,8 @@
 -- ARGV per name   owner, lease, code of its place    owner (with :write),    owner (with :write), lease, code of its place
 --                                                    lease
 -- notAfter is the server time in ms after which nothing may be taken, 0: no bound; publish is PUBLISH, SPUBLISH or BOTH; leases are
--- in ms. The code is empty if a reader wants no place. While others read, a reader lets the writers before it in line pass. A free lock is left to
--- a reader in line that was told of it (line.lua).
+-- in ms. The code is empty if a reader wants no place. While others read, a reader lets the writers before it in line pass, and in
+-- a part of each round those who listen. A free lock is left to a reader in line that was told of it (line.lua).
 -- reply per name: 1 granted; -(pttl+2) held by a writer, or by readers if the call writes, or left to others; the same plus STANDING times
 --                 1 to 4: the place stands; LATE - now; a fault
 local tardy = late(ARGV[1])
@@ -38,6 +38,13 @@ return each(#KEYS / keys, function(i, there)
 		local channel = channelof(lock)
 		if not reads or found[1] == 'write' or line ~= lock and call('EXISTS', line) ~= 0 and passes(line, owner .. ' ' .. READER, how, channel) then
 			return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0)
+		end
+		local wait = line ~= lock and makesWay(how, channel) or 0
+		local place = wait > 0 and stands and stand(lock, line, owner, READER, lease, how, channel)
+		if wait > 0 and place ~= 0 then
+			if place then endsTurn(line) end
+			if place and place < 2 * STANDING then place = place - 2 * STANDING end -- it does not listen, or others would make way for it
+			return taken(wait) + (place or 0)
 		end
 	end
 	if lined and line ~= lock and not found[1] then

@@ -17,6 +17,7 @@ local GIFT = 10000 -- ms that a lock is given for at most (gate.giftTime)
 local UNIT = 16384 -- of the fraction of a score: that many ms are 1
 local TOLD = 500 -- ms that writers leave a free lock to the reader that was told of it: its round trip may take that long
 local EARLIER = 2000 -- ms for which earlier versions are given a lock, whose scores have no fraction
+local ROUND, WAY = 500, 140 -- ms: so often, and for so long, readers make way for those who listen (gate.pollWindow)
 local STANDS = 60000 -- ms that a line lasts after its last question
 local TURN = 100 -- ms between two pauses for others, while some listen to the lock's channel
 local LONG = 1660 -- ms, while nobody does: a poller, which nobody sees, gets in by chance
@@ -237,6 +238,11 @@ local function endTurn(line)
 	call('ZREM', line, SINCE) -- unchecked: without it the next release frees the lock, too
 end
 
+-- endsTurn makes the next release leave the lock to others that listen.
+local function endsTurn(line)
+	call('ZADD', line, string.format('%.0f', moment() - TURN + BEHIND), SINCE) -- unchecked: without it that release tells the first place to ask at once
+end
+
 -- giveOrFree gives a lock that its owner has left to the first place in its line, or, when a turn is over, frees it for others and publishes the
 -- message, if there is one. turn, in ms, is nil but for simple locks. It answers GIVEN, or how many subscribers received the message and a
 -- PLACE for each place. The former owner may still have a place, at which nobody waits, if it took the lock while the hash slot was moving.
@@ -297,6 +303,14 @@ local function leftToReader(line)
 	local _, code = read(place or '', '')
 	local now = code == READER and at % 1 ~= 0 and moment()
 	return now and math.max(TOLD - (now - at % 1 * UNIT) % GIFT, 0) or 0
+end
+
+-- makesWay returns for how many ms readers beside others leave the lock to those who listen to its channel, who may be writers of Redisson: all
+-- engines at the same times, by the server's clock. 0: they do not. Without the right to TIME or to PUBSUB nobody makes way.
+local function makesWay(how, channel)
+	local now = moment()
+	local left = now and WAY - now % ROUND or 0
+	return left > 0 and listeners(how, channel) > 0 and left or 0
 end
 
 -- passes reports whether a reader with that place, or without one, would pass a writer in line with a living engine. It removes the places of

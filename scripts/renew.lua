@@ -9,7 +9,7 @@
 -- ARGV last       one lease for all, or each
 -- publish is PUBLISH, SPUBLISH or BOTH; leases are in ms; the subscribers of a channel are counted.
 -- reply per name: 1 still held; of a confirmation the subscribers, >= 0, and a PLACE for each that stands in line, of readers for the
---                 writers; -1 not this owner's; a fault
+--                 writers, or one in the part of a round in which they make way for those who listen; -1 not this owner's; a fault
 local confirms, reads = VERB == 'confirm' or VERB == 'confirm_read', VERB == 'renew_read' or VERB == 'confirm_read'
 local keys = 1 + (confirms and 1 or 0) + (reads and 1 or 0)
 local n = #KEYS / keys
@@ -31,6 +31,8 @@ return each(n, function(i)
 	if refused then return refused end
 	if not confirms then return 1 end
 	local heard = listeners(ARGV[1], channel)
-	if line == lock or call('EXISTS', line) == 0 then return heard end
+	if line == lock then return heard end
+	if reads and heard > 0 and makesWay(ARGV[1], channel) > 0 then return heard + PLACE end
+	if call('EXISTS', line) == 0 then return heard end
 	return heard + (reads and (passes(line, '', ARGV[1], channel) and PLACE or 0) or waiting(lock, line))
 end)

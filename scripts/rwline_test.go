@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,11 @@ func (b *box) writes(engine string, number, code int) scripts.Reply {
 	return scripts.Reply(number64(b, b.eval(scripts.AcquireWriteInLine, []string{one, rwLine}, 0, "PUBLISH", owner, 30_000, code)))
 }
 
+// inRound is a script that runs so many ms after a round of makesWay has begun: from 140 on readers make way for nobody.
+func inRound(s scripts.Script, millis int) scripts.Script {
+	return scripts.Script{Name: s.Name, Text: strings.Replace(s.Text, "now % ROUND", strconv.Itoa(millis), 1)}
+}
+
 // reads asks for the lock to read, in line, unless writers are before it.
 func (b *box) reads(engine string, number int) scripts.Reply {
 	b.Helper()
@@ -69,7 +75,7 @@ func (b *box) reads(engine string, number int) scripts.Reply {
 // readsWith asks for it with that line and code.
 func (b *box) readsWith(script scripts.Script, how, line, owner string, code any) scripts.Reply {
 	b.Helper()
-	return scripts.Reply(number64(b, b.eval(script, []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, code)))
+	return scripts.Reply(number64(b, b.eval(inRound(script, 140), []string{one, line, scripts.HoldKey(one, owner)}, 0, how, owner, 30_000, code)))
 }
 
 // endsRead releases a reader; the code is that of a place to give up, or empty.
@@ -335,11 +341,46 @@ func TestReadersPassNoWriter(t *testing.T) {
 			b.stands(one, ann+":1=1", bob+":1=1", "mode=read")
 			b.wantLine(writer(cid, 1))
 		})
+		t.Run("readers beside others make way for those who listen, at the same times", func(t *testing.T) {
+			b := b.isRead(t, ann+":1", old+":1") // beside one of Redisson's the first in line would listen, too
+			confirm := func(millis int) string {
+				keys := []string{one, rwLine, scripts.HoldKey(one, ann+":1")}
+				return b.eval(inRound(scripts.ConfirmRead, millis), keys, "PUBLISH", ann+":1", hour, rwChannel)
+			}
+			early := inRound(scripts.AcquireRead, 130)
+			b.granted(b.readsWith(early, "PUBLISH", rwLine, bob+":1", woken)) // nobody listens
+			b.want(confirm(130), "0", "confirm_read")
+			others, first := b.hears(rwChannel), b.inbox(cid)
+			b.granted(b.readsWith(early, "PUBLISH", rwLine, bob+":1", woken)) // reads already
+			b.granted(b.readsWith(early, "PUBLISH", one, dan+":1", woken))    // without a line it would not be told
+			b.want(confirm(130), waiting(1, 1), "confirm_read")
+			b.want(confirm(140), "1", "confirm_read")
+			b.refused(b.readsWith(early, "PUBLISH", rwLine, cid+":1", ""), noPlace)
+			b.wantLine()
+			got := b.readsWith(early, "PUBLISH", rwLine, cid+":1", woken)
+			b.refused(got, newPlace)
+			b.refused(b.readsWith(early, "PUBLISH", rwLine, cid+":1", woken), oldPlace)
+			if ttl, _ := got.Held(); ttl != 10*time.Millisecond {
+				b.Errorf("it may ask again in %v, want 10ms", ttl)
+			}
+			b.endsWithin(rwLine, time.Minute)
+			b.endsRead(ann+":1", "")
+			b.endsRead(bob+":1", "")
+			b.endsRead(dan+":1", "")
+			b.want(b.endsRead(old+":1", ""), waiting(1, 1), "the last release")
+			first("0 0 0 1") // as beside any owner outside, and at last to ask after a pause
+			others("0")
+			b.granted(b.readsWith(early, "PUBLISH", rwLine, cid+":1", woken)) // the lock is free
+			b.granted(b.reads(dan, 2))
+			for _, command := range []string{"TIME", "PUBSUB", "ZADD"} { // who may not ask, or gets no place, makes no way
+				b.granted(b.readsWith(answering(early, command, refusal(scripts.NoPerm)), "PUBLISH", rwLine, dan+":"+command, woken))
+			}
+		})
 		t.Run("a confirmation counts one place if a writer stands in line", func(t *testing.T) {
 			b := b.isRead(t, ann+":1")
 			confirm := func(line string, want string) {
 				b.Helper()
-				b.want(b.eval(scripts.ConfirmRead, []string{one, line, scripts.HoldKey(one, ann+":1")}, "PUBLISH", ann+":1", hour, rwChannel), want, "confirm_read")
+				b.want(b.eval(inRound(scripts.ConfirmRead, 140), []string{one, line, scripts.HoldKey(one, ann+":1")}, "PUBLISH", ann+":1", hour, rwChannel), want, "confirm_read")
 				b.lasts(one, hour)
 				b.lasts(scripts.HoldKey(one, ann+":1"), hour)
 			}

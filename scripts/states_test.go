@@ -155,7 +155,7 @@ func TestTheUsualCallRunsFewCommands(t *testing.T) {
 		"EXISTS HMGET PTTL PEXPIRE":        {"write again", scripts.AcquireWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:1], []any{0, "me:1:write", hour}, nil},
 		"EXISTS HGET HLEN DEL PUBLISH":     {"release a writer", scripts.ReleaseWrite, standing("mode", "write", "me:1:write", "1"), lineNames[:2], []any{"PUBLISH", "me:1:write", nobody}, nil},
 		"EXISTS HGET HLEN DEL DEL PUBLISH": {"release a reader", scripts.ReleaseRead, standing("mode", "read", "me:1", "1"), readNames, []any{"PUBLISH", 0, "me:1", nobody}, nil},
-		"EXISTS HMGET PTTL EXISTS ZRANGE PTTL SET HSET PEXPIRE ZREM ZRANGE": {"read in line", scripts.AcquireRead, firstToRead(standing("mode", "read", "java:1", "1")), readNames,
+		"EXISTS HMGET PTTL EXISTS ZRANGE TIME PTTL SET HSET PEXPIRE ZREM ZRANGE": {"read in line", inRound(scripts.AcquireRead, 140), firstToRead(standing("mode", "read", "java:1", "1")), readNames,
 			[]any{0, "PUBLISH", "me:1", hour, 77}, nil},
 		"EXISTS HMGET PTTL ZSCORE ZRANGE ZADD PEXPIRE": {"stand in line to read", scripts.AcquireRead, lined(standing("mode", "write", ann+":1:write", "1"), ann+":2:write"), readNames,
 			[]any{0, "PUBLISH", "me:1", hour, 77}, nil},

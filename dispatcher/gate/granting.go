@@ -81,6 +81,7 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	if r.turns.noteOurs(now); l.Kind == SpinKind {
 		r.turns.had = 0
 	}
+	r.listens = r.listens && g.write // or the readers of all engines would make way for us
 }
 
 // admit grants g, which c has taken or confirmed, to the first waiter if it is a writer, or to the readers at the head of the queue. False:

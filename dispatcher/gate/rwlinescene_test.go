@@ -125,6 +125,14 @@ func TestRWLineScenes(t *testing.T) {
 			message                          -> acquire read 2 3s n 1002
 			answer stands 2s
 			after 1500ms                     -> (1s) unsubscribe redisson_rwlock:{stock}`,
+		"who has begun to read ceases to listen, whoever waits": readerPlaced + `
+			told 0                           -> acquire read 2 3s n 1002
+			answer leads 2s                  -> subscribe redisson_rwlock:{stock}
+			subscribed                       -> acquire read 2 3s n 1002
+			answer 1                         -> b: granted until 2.97s
+			after 10ms
+			c locks                          -> confirm read 2 3s
+			after 1s                         -> (990ms) unsubscribe redisson_rwlock:{stock}`,
 		"an Owner that reads passes those in line": `
 			codes
 			a locks owner 7                  -> acquire read 1 3s
