@@ -241,7 +241,7 @@ var bugs = []Bug{
 		{"scripts/called.lua", "turn.others = place and not turn.mine", "turn.others = false"},
 	}},
 	{"a release of permits that calls nobody", []edit{
-		{"scripts/change.lua", "	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now) end\n", ""},
+		{"scripts/change.lua", "	if line then summon(line.key, line.leads, ARGV[1], channel, free, line.now, heard) end\n", ""},
 	}},
 	{"a place for permits that nobody gives up", []edit{
 		{"dispatcher/gate/sequencer.go", "case s.place.permits != 0 && s.contest.queue.lasting() == 0:", "case s.place.permits < 0:"},
