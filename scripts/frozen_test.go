@@ -20,11 +20,11 @@ func frozen(s scripts.Script) scripts.Script { return frozenAfter(s, 0) }
 
 // frozenAfter is one for which it stands still so many ms later.
 func frozenAfter(s scripts.Script, ms int) scripts.Script {
-	micros := frozenMicros + 1000*ms
+	micros := int64(frozenMicros) + 1000*int64(ms)
 	return scripts.Script{Name: s.Name, Text: `
 local server = redis
 local function still(how, name, ...)
-	if name == 'TIME' then return { '` + strconv.Itoa(micros/1_000_000) + `', '` + strconv.Itoa(micros%1_000_000) + `' } end
+	if name == 'TIME' then return { '` + strconv.FormatInt(micros/1_000_000, 10) + `', '` + strconv.FormatInt(micros%1_000_000, 10) + `' } end
 	local reply = server[how](name, ...)
 	if name == 'PTTL' and type(reply) == 'number' and reply > 0 then return ` + strconv.Itoa(frozenTTL) + ` end
 	return reply
