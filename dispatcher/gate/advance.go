@@ -64,7 +64,7 @@ func (l *Lock) advance(now Time, fx *Effects) {
 	l.sendNext(now, fx)
 	if r := l.contest.rivals; r != &noRivals {
 		waiting := l.contest.queue.lasting() > 0
-		r.setLinger(now, waiting && (r.listens || !l.Kind.InLine()))
+		r.setLinger(now, waiting && (r.listensToOthers() || !l.Kind.InLine()))
 		r.inbox.setLinger(now, waiting)
 	}
 	l.putIdleContest()

@@ -82,12 +82,12 @@ func TestGiftScenes(t *testing.T) {
 		"a place whose acquire got no answer before is given up at once": inLine + `
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
-			answer stands 2s                 -> release from line 2 n 1002
+			answer stands 2s                 -> release from line 2 n 1002; subscribe redisson_lock__channel:{stock}
 			given 2
 			answer not-mine                  -> acquire in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> b: granted until 2.99s
-			after 1.7s                       -> (50ms) renew 3 3s; (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u
+			after 1.7s                       -> (50ms) renew 3 3s; (1s) unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u
 			answer 1                         -> renew 3 3s`,
 		"a lock that is given to an owner who was forced off": placed + `
 			force u:2 2                      -> release from line 2 u:2 n 1002

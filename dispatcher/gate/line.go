@@ -73,7 +73,7 @@ func (r *rivals) waitInLine(e *Entry, cfg *Config, fx *Effects) {
 	if r.inbox.subscribe(e, cfg, fx); r.inbox.state == subscribeDenied {
 		r.listens = true
 	}
-	if r.listens && !e.traits().polls {
+	if r.listensToOthers() && !e.traits().polls {
 		r.subscribe(e, nil, fx)
 	}
 }
@@ -101,9 +101,12 @@ func (c *contest) subscribedToInbox(e *Entry, cfg *Config, refusal string, fx *E
 	return e.traits().polls // nobody will tell them
 }
 
+// listensToOthers reports whether this engine is to listen to the lock's channel for its place. An orphan may be the first in line, before it.
+func (r *rivals) listensToOthers() bool { return r.listens || r.orphans.inLine() }
+
 // waitsForInbox reports whether our place in line is told by the inbox, and is not to listen to the lock's channel.
 func (r *rivals) waitsForInbox() bool {
-	return r.place.id != 0 && !r.listens && r.inbox.state == subscribed
+	return r.place.id != 0 && !r.listensToOthers() && r.inbox.state == subscribed
 }
 
 // isInbox reports whether a channel is this engine's inbox.

@@ -14,7 +14,7 @@ const orphaned = placed + `
 // And C stands in line.
 const orphanedPlaced = orphaned + `
 			c locks                          -> acquire in line 3 3s n 1003
-			answer joins 2s                  -> `
+			answer joins 2s                  -> subscribe redisson_lock__channel:{stock}`
 
 // Places in line at which nobody waits any more.
 // invariant: released-owner-is-dead
@@ -26,7 +26,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer stands 2s
 			c waits-no-longer                -> c: gave up, last taken for 2s; release from line 3 n 1003
 			answer not-mine
-			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.23s) release from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"also a code that is not enough": orphanedPlaced + `
@@ -50,7 +50,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer stands 2s
 			c waits-no-longer                -> c: gave up, last taken for 2s; release from line 3 n 1003
 			answer not-mine
-			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.214s) release from line 2 n 1002`,
+			after 3s                         -> (1s) unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.214s) release from line 2 n 1002`,
 		"a message just before its time does not put it off": orphanedPlaced + `
 			stall 2.22s
 			told 0                           -> release from line 2 n 1002
@@ -79,7 +79,7 @@ func TestLineOrphanScenes(t *testing.T) {
 			answer 1                         -> c: granted until 3.01s
 			c unlocks                        -> release 4
 			answer 0                         -> c ok: granted
-			after 2.22s                      -> (1s) unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.21s) release from line 2 n 1002
+			after 2.22s                      -> (1s) unsubscribe redisson_lock__channel:{stock}; unsubscribe redisson_lock__channel:{stock}:wheellock:u; (2.21s) release from line 2 n 1002
 			answer not-mine
 			after 10s                        -> (10ms) release from line 3 n 1003
 			answer not-mine

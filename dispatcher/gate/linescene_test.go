@@ -161,13 +161,13 @@ func TestLineScenes(t *testing.T) {
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
 		"an owner that is freed by force before the answer by which it stands in line": inLine + `
 			force u:2 2
-			answer joins 2s                  -> release from line 2 u:2 n 1002
+			answer joins 2s                  -> release from line 2 u:2 n 1002; subscribe redisson_lock__channel:{stock}
 			answer not-mine                  -> force ok: lost; acquire in line 3 3s n 1003`,
 		"a release that failed has its pause, whatever is said": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire in line 2 3s n 1002
-			answer stands 2s                 -> release from line 2 n 1002
+			answer stands 2s                 -> release from line 2 n 1002; subscribe redisson_lock__channel:{stock}
 			again OOM                        -> acquire in line 3 3s n 1003
 			answer joins 2s
 			told 7                           -> acquire in line 3 3s n 1003

@@ -16,7 +16,7 @@ func TestPlaceEndScenes(t *testing.T) {
 		"a place that is freed by force while its question is on its way": placed + `
 			told 0                           -> acquire in line 2 3s n 1002
 			force u:2 2
-			answer stands 2s                 -> release from line 2 u:2 n 1002
+			answer stands 2s                 -> release from line 2 u:2 n 1002; subscribe redisson_lock__channel:{stock}
 			lost                             -> force ok: doubtful; acquire in line 3 3s n 1003`,
 		"a place that is asked for when nothing can arrive any more": placed + `
 			told 0                           -> acquire in line 2 3s n 1002

@@ -203,26 +203,26 @@ func TestRWLineOrphanScenes(t *testing.T) {
 			told 0                           -> acquire write in line 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire write in line 2 3s n 1002
-			answer stands 2s                 -> release write from line 2 n 1002
+			answer stands 2s                 -> release write from line 2 n 1002; subscribe redisson_rwlock:{stock}
 			given 2
 			answer not-mine                  -> acquire write in line 3 3s n 1003
 			answer joins 2s
 			given 3                          -> b: granted until 2.99s
 			b unlocks                        -> release write 3
 			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release write from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a reader's place of which a question got no answer is given up at once, and once more at its time": readerPlaced + `
 			told 0                           -> acquire read 2 3s n 1002
 			lost
 			after 20ms                       -> (17ms) acquire read 2 3s n 1002
-			answer stands 2s                 -> release read from line 2 n 1002
+			answer stands 2s                 -> release read from line 2 n 1002; subscribe redisson_rwlock:{stock}
 			answer not-mine                  -> acquire read 3 3s n 1003
 			answer 1                         -> b: granted until 2.99s
 			b unlocks                        -> release read 3
 			answer 0                         -> b ok: granted
-			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
+			after 3s                         -> (1s) unsubscribe redisson_rwlock:{stock}; unsubscribe redisson_rwlock:{stock}:wheellock:u; (2.23s) release read from line 2 n 1002
 			answer not-mine
 			idle                             -> true`,
 		"a first question in line that got no answer": `
