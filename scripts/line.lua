@@ -7,7 +7,8 @@
 --
 -- WOKEN in place of a code, as earlier versions leave it: no message proves anything to the engine. It is told to ask, and finds that it has the lock.
 -- READER in place of a code: it waits to read, and is given nothing. The readers before the first writer are told at once, writers in line leave
--- the lock to them for TOLD, and each that has begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is the writer of a read-write lock.
+-- the lock to them for TOLD, and each that has begun to read tells the first place if that is a reader's, too. An owner that ends in ":write" is
+-- the writer of a read-write lock.
 --
 -- Other clients wait without a place: those of Redisson listen to the lock's channel, pollers leave no trace. After a TURN, or a LONG if nobody
 -- listens, a release frees the lock for them, publishes as Redisson does, and tells the first place to ask after a pause. A release of a
