@@ -116,7 +116,10 @@ local function stand(lock, line, owner, code, lease, how, channel)
 	if type(found) == 'table' then return 0 end
 	lease = tonumber(lease)
 	if found then
-		if code ~= READER and found % 1 * UNIT < math.min(lease, GIFT) and not score(line, place, math.floor(found), lease) then return 0 end
+		local number, part = math.floor(found), found % 1
+		if code == READER then
+			if part ~= 0 then score(line, place, number, 0) end -- it has asked, and is told again. Unchecked: without it the next release removes the place
+		elseif part * UNIT < math.min(lease, GIFT) and not score(line, place, number, lease) then return 0 end
 		local ahead = first(line)
 		if ahead ~= place and outside(lock) then
 			channel = channel or 'redisson_lock__channel:' .. tagged(lock)
@@ -181,7 +184,7 @@ local function toldBefore(line, place, at, now)
 	local _, code = read(place, '')
 	if code ~= READER then return place, at end
 	if at % 1 == 0 then
-		score(line, place, at, math.max(now % GIFT, 1)) -- unchecked: without it the reader is told once more, and writers come first
+		score(line, place, at, now % GIFT + 1) -- 0 is none. Unchecked: without it the reader is told once more, and writers come first
 		return place, at
 	end
 	call('ZREM', line, place) -- unchecked: if it stands it is told once more
@@ -303,7 +306,7 @@ local function leftToReader(line)
 	local place, at = first(line)
 	local _, code = read(place or '', '')
 	local now = code == READER and at % 1 ~= 0 and moment()
-	return now and math.max(TOLD - (now - at % 1 * UNIT) % GIFT, 0) or 0
+	return now and math.max(TOLD - (now + 1 - at % 1 * UNIT) % GIFT, 0) or 0
 end
 
 -- makesWay returns for how many ms readers beside others leave the lock to those who listen to its channel, who may be writers of Redisson: all

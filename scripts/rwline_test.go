@@ -544,6 +544,15 @@ func TestReleasesToReadersAndWriters(t *testing.T) {
 				b.granted(b.reads(bob, 1))
 				b.wantLine(writer(cid, 1))
 			})
+			t.Run(who+" tells a reader once more that has asked since it was told, and was refused", func(t *testing.T) {
+				b, release := last(t)
+				b.inbox(bob)
+				b.stand(reader(bob, 1))
+				b.want(release(), waiting(0, 1), "the release")
+				standing("mode", "write", ann+":9:write", "1")(b)
+				b.refused(b.reads(bob, 1), oldPlace)
+				b.want(b.must("ZSCORE", rwLine, reader(bob, 1)), "1", "the score")
+			})
 			t.Run(who+" leaves it to no reader that was told half a second ago", func(t *testing.T) {
 				b, release := last(t)
 				b.inbox(bob)
