@@ -176,8 +176,8 @@ func (c *cluster) follow(now gate.Time, from *node, command *gate.Command) {
 	}
 	sent := *command
 	sent.Hops, sent.Asking = command.Hops+1, r.Ask
-	sent.Result, sent.ServerMessage, sent.Epoch = 0, "", c.nodes.gates.cfg.Epoch
-	to.out.put(&sent)
+	sent.Epoch = c.nodes.gates.cfg.Epoch
+	to.out.putAgain(sent)
 }
 
 // learn notes the node that serves a hash slot, as another node has said.

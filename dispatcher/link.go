@@ -114,15 +114,8 @@ func (n *node) probed(now gate.Time, err error) {
 	if !rediserr.Alive(err) {
 		n.breakLink(now, err) // if it was up until now
 		n.link.cause = rediserr.Text(err)
-		if n.link.state == linkShaky && !rediserr.IsSilent(err) {
-			if n.keep() {
-				n.link.probeAt = now
-				return
-			}
-			if slices.ContainsFunc(n.all, func(c *connection) bool { return c.stands }) { // away: if it comes back whole, it is probed
-				n.link.probeAt = now + reconnect.Pause(0)
-				return
-			}
+		if n.link.state == linkShaky && !rediserr.IsSilent(err) && n.probeOther(now) {
+			return
 		}
 		n.markStale()
 		n.link.outage.Failed(logger, "wheellock: Redis cannot be reached", n.where("error", n.link.cause)...)
@@ -145,6 +138,19 @@ func (n *node) probed(now gate.Time, err error) {
 	n.setLink(linkUp)
 	n.link.probeAt, n.link.upAt = gate.Never, now
 	n.nodes.gates.reportLinkUp(now, n.nodes.servedBy(n))
+}
+
+// probeOther has a connection that stands probed next. One that is away is probed if it comes back whole. False: none stands.
+func (n *node) probeOther(now gate.Time) bool {
+	switch {
+	case n.keep():
+		n.link.probeAt = now
+	case slices.ContainsFunc(n.all, func(c *connection) bool { return c.stands }):
+		n.link.probeAt = now + reconnect.Pause(0)
+	default:
+		return false
+	}
+	return true
 }
 
 // linkQuery asks whether the node of a hash slot is known not to be reachable.

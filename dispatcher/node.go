@@ -141,8 +141,8 @@ func (n *node) noteStands(c *connection, stands bool) {
 	c.stands = stands
 }
 
-// keep has the connections that stand used, since no other can be made, and the last of them next. False: there is none, or they lead to a
-// server that is not the master any more.
+// keep goes on with the connections that stand, since no other can be made: the last of them is used next. False: none stands, or they lead to
+// a server that is not the master any more.
 func (n *node) keep() bool {
 	last := -1
 	for i, c := range n.idle {

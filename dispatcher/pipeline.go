@@ -54,6 +54,12 @@ func (o *outbox) advance(op, n int) {
 
 func (o *outbox) put(c *gate.Command) { o.commands[c.Op] = append(o.commands[c.Op], *c) }
 
+// putAgain puts a command that surely did not run, without its answer.
+func (o *outbox) putAgain(c gate.Command) {
+	c.Result, c.ServerMessage, c.Reply = 0, "", 0
+	o.put(&c)
+}
+
 func (o *outbox) empty() bool {
 	for op := range o.commands {
 		if o.heads[op] < len(o.commands[op]) {
@@ -137,9 +143,11 @@ func (n *node) returned(c *connection) {
 	}
 	n.carrying--
 	n.nodes.names -= len(c.Batch)
+	answers := c.Batch
 	switch {
 	case c.Unmade && !rediserr.IsSilent(c.Err) && n.others(c):
-		n.putBack(now, c)
+		n.putBack(now, c.Batch)
+		answers = nil
 	case c.Err != nil:
 		n.breakLink(now, c.Err)
 	default:
@@ -150,28 +158,25 @@ func (n *node) returned(c *connection) {
 		}
 		n.nodes.near = n.nearest < nearby
 	}
-	for i := range c.Batch {
+	for i := range answers {
 		if i%clockStride == 0 {
 			now = cfg.Clock.Now()
 		}
 		stall.At(ClockRead, cfg.Gate.UUID)
-		n.answered(now, &c.Batch[i])
+		n.answered(now, &answers[i])
 	}
 	clear(c.Batch)
 	c.Batch = c.Batch[:0]
 }
 
-// putBack has the connections that stand carry what c carried, since its network connection could not be made: a name server is away, say, or Redis
-// has no room for another client, or takes another password now. That says nothing of those that stand.
-func (n *node) putBack(now gate.Time, c *connection) {
+// putBack has the connections that stand carry a batch, since the network connection for it could not be made: a name server is away, say, or Redis
+// has no room for another client, or takes another password now. That says nothing of the connections that stand.
+func (n *node) putBack(now gate.Time, batch []gate.Command) {
 	n.dialAt = now + dialRest
-	n.unmade.Failed(n.nodes.cfg.Logger, "wheellock: one more connection to Redis cannot be made", n.where("error", c.Batch[0].ServerMessage)...)
-	for _, command := range c.Batch {
-		command.Result, command.ServerMessage, command.Reply = 0, "", 0
-		n.out.put(&command)
+	n.unmade.Failed(n.nodes.cfg.Logger, "wheellock: one more connection to Redis cannot be made", n.where("error", batch[0].ServerMessage)...)
+	for _, command := range batch {
+		n.out.putAgain(command)
 	}
-	clear(c.Batch)
-	c.Batch = c.Batch[:0]
 }
 
 // ClockRead is the point between the loop's reading of the clock and what it does with an answer.
@@ -201,7 +206,7 @@ func (n *node) answered(now gate.Time, c *gate.Command) {
 	n.nodes.gates.answer(now, c)
 }
 
-// noteWrites logs that the node refuses writes, for the reason f, and that it does so no more: those who wait for a lock are told nothing meanwhile.
+// noteWrites logs that the node refuses writes, for the reason f, and that it takes them again: waiting callers are told nothing meanwhile.
 func (n *node) noteWrites(c *gate.Command, f scripts.Fault) {
 	switch {
 	case f.StopsWrites():

@@ -39,10 +39,11 @@ return each(#KEYS / keys, function(i, there)
 		if not reads or found[1] == 'write' or line ~= lock and call('EXISTS', line) ~= 0 and passes(line, owner .. ' ' .. READER, how, channel) then
 			return taken(ttl) + (stands and stand(lock, line, owner, reads and READER or code, lease, how, channel) or 0)
 		end
-		local wait = line ~= lock and makesWay(how, channel) or 0
+		local wait = line ~= lock and makesWay() or 0
+		if wait > 0 and listeners(how, channel) == 0 then wait = 0 end
 		local place = wait > 0 and stands and stand(lock, line, owner, READER, lease, how, channel)
 		if wait > 0 and place ~= 0 then
-			if place then endsTurn(line) end
+			if place then ageTurn(line) end
 			if place and place < 2 * STANDING then place = place - 2 * STANDING end -- it does not listen, or others would make way for it
 			return taken(wait) + (place or 0)
 		end

@@ -242,8 +242,8 @@ local function endTurn(line)
 	call('ZREM', line, SINCE) -- unchecked: without it the next release frees the lock, too
 end
 
--- endsTurn makes the next release leave the lock to others that listen.
-local function endsTurn(line)
+-- ageTurn makes the turn as old as TURN, so that the next release leaves the lock to others that listen.
+local function ageTurn(line)
 	call('ZADD', line, string.format('%.0f', moment() - TURN + BEHIND), SINCE) -- unchecked: without it that release tells the first place to ask at once
 end
 
@@ -309,12 +309,11 @@ local function leftToReader(line)
 	return now and math.max(TOLD - (now + 1 - at % 1 * UNIT) % GIFT, 0) or 0
 end
 
--- makesWay returns for how many ms readers beside others leave the lock to those who listen to its channel, who may be writers of Redisson: all
--- engines at the same times, by the server's clock. 0: they do not. Without the right to TIME or to PUBSUB nobody makes way.
-local function makesWay(how, channel)
+-- makesWay returns for how many ms more readers beside others leave the lock to clients that listen to its channel and may be writers of
+-- Redisson: all engines at the same times, by the server's clock. 0: they do not, nor without the right to TIME.
+local function makesWay()
 	local now = moment()
-	local left = now and WAY - now % ROUND or 0
-	return left > 0 and listeners(how, channel) > 0 and left or 0
+	return now and math.max(WAY - now % ROUND, 0) or 0
 end
 
 -- passes reports whether a reader with that place, or without one, would pass a writer in line with a living engine. It removes the places of

@@ -32,7 +32,7 @@ return each(n, function(i)
 	if not confirms then return 1 end
 	local heard = listeners(ARGV[1], channel)
 	if line == lock then return heard end
-	if reads and heard > 0 and makesWay(ARGV[1], channel) > 0 then return heard + PLACE end
+	if reads and heard > 0 and makesWay() > 0 then return heard + PLACE end
 	if call('EXISTS', line) == 0 then return heard end
 	return heard + (reads and (passes(line, '', ARGV[1], channel) and PLACE or 0) or waiting(lock, line))
 end)

@@ -278,7 +278,7 @@ func TestElectionGoesOn(t *testing.T) {
 	first.want(t, 128+15, `lost "scheduler"`)
 }
 
-// Who waits for a Redis that refuses writes is told why, and that it does so no more.
+// A waiter at a Redis that refuses writes is told why, and when it takes them again.
 func TestRedisThatRefusesIsTold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"slices"
 	"time"
 )
 
@@ -116,7 +115,7 @@ func giftEnds(now Time) Time { return now + giftTime + 2*margin(giftTime) }
 
 // takeCode reports whether one of the messages has the place's code, and uses the code up.
 func (p *place) takeCode(news *News) bool {
-	if p.id == 0 || !slices.Contains(news.codes[:news.kept], p.code) {
+	if p.id == 0 || !news.has(p.code) {
 		return false
 	}
 	p.code = 0

@@ -78,7 +78,8 @@ func (l *Lock) noteOurs(now Time, g *Lease, c *Command) {
 	}
 	r.last.Outcome, r.spins = Outcome{Why: Taken}, 0
 	r.noteFound(now, true)
-	if r.turns.noteOurs(now); l.Kind == SpinKind {
+	r.turns.noteOurs(now)
+	if l.Kind == SpinKind {
 		r.turns.had = 0
 	}
 	r.listens = r.listens && g.write // or the readers of all engines would make way for us

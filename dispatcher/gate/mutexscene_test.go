@@ -612,8 +612,7 @@ func TestMutexScenes(t *testing.T) {
 }
 
 func TestSpinScenes(t *testing.T) {
-	playScenes(t, SpinKind, map[string]string{
-		"a waiter polls": `
+	const polled = `
 			a locks                          -> acquire 1 1s
 			answer held 5s
 			after 2ms                        -> (1ms) acquire 2 1s
@@ -628,7 +627,9 @@ func TestSpinScenes(t *testing.T) {
 			answer held 4.964s
 			after 33ms                       -> (29ms) acquire 7 1s
 			answer held 4.931s
-			after 65ms                       -> (42ms) acquire 8 1s
+			after 65ms                       -> (42ms) acquire 8 1s`
+	playScenes(t, SpinKind, map[string]string{
+		"a waiter polls": polled + `
 			answer held 4.866s
 			after 129ms                      -> (102ms) acquire 9 1s
 			answer held 4.737s
@@ -643,22 +644,7 @@ func TestSpinScenes(t *testing.T) {
 			answer 0                         -> a ok: granted
 			after 140ms
 			idle                             -> true`,
-		"a waiter polls more often while the name changes hands": `
-			a locks                          -> acquire 1 1s
-			answer held 5s
-			after 2ms                        -> (1ms) acquire 2 1s
-			answer held 4.998s
-			after 3ms                        -> (2ms) acquire 3 1s
-			answer held 4.995s
-			after 5ms                        -> (3ms) acquire 4 1s
-			answer held 4.99s
-			after 9ms                        -> (5ms) acquire 5 1s
-			answer held 4.981s
-			after 17ms                       -> (11ms) acquire 6 1s
-			answer held 4.964s
-			after 33ms                       -> (29ms) acquire 7 1s
-			answer held 4.931s
-			after 65ms                       -> (42ms) acquire 8 1s
+		"a waiter polls more often while the name changes hands": polled + `
 			answer held 5s
 			after 17ms                       -> (14ms) acquire 9 1s
 			answer held 5s

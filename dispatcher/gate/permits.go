@@ -102,12 +102,15 @@ func (ps *permits) add(p *permit, sent Time) {
 
 // putEnd has endDue look at p when a third of its lease is left, if the watchdog renews it, and at its end.
 func (ps *permits) putEnd(p *permit) {
-	at := p.Deadline
+	at := p.over()
 	if p.Watch {
-		at -= p.LeaseTime / 3
+		at = min(at, p.Deadline-p.LeaseTime/3)
 	}
-	ps.ends.put(p, min(at, p.h.until.at))
+	ps.ends.put(p, at)
 }
+
+// over is when the hold ends by time.
+func (p *permit) over() Time { return min(p.Deadline, p.h.until.at) }
 
 // find returns the living hold that has the permit with this number; nil: none of this engine.
 func (ps *permits) find(number uint64) *permit {
@@ -178,8 +181,8 @@ func (ps *permits) endDue(now Time) {
 		switch p := ps.ends.all[0]; {
 		case !p.h.alive:
 			p.Settle(Outcome{Why: Doubtful})
-		case now < min(p.Deadline, p.h.until.at): // a third of its lease is left
-			ps.ends.put(p, min(p.Deadline, p.h.until.at))
+		case now < p.over(): // a third of its lease is left
+			ps.ends.put(p, p.over())
 			if p.moments[byRenewal].in != 0 { // else noteAnswer sees what comes of the renewal
 				ps.warnOverdue(p, now)
 			}

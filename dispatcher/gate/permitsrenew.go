@@ -103,7 +103,7 @@ func (ps *permits) noteAnswer(now Time, c *Command) {
 func (ps *permits) warnOverdue(p *permit, now Time) {
 	if p.Watch && !p.atRisk && now >= p.half() {
 		p.atRisk, p.Doubt = true, true
-		ps.ends.put(p, min(p.Deadline, p.h.until.at)) // it is not looked at again before
+		ps.ends.put(p, p.over()) // it is not looked at again before
 		p.h.warn(ps.cfg.Stats, cmp.Or(ps.cause, Outcome{Why: Down, ServerMessage: "the renewal waits behind other calls"}))
 	}
 }

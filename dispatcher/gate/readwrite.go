@@ -11,8 +11,8 @@ import (
 // The readers of this process share a lease: a reader that comes while the lease is fresh costs no command. Later readers ask whether the lease
 // stands. That question also counts the writers in line and the other listeners. While this process reads, only writers have a reason to
 // listen, so the readers let them come first: they wait until the reads that run have ended. So that these end in all processes at once, Redis
-// counts listeners as a writer in line at the same times for all (makesWay in scripts/line.lua). A writer has a lease alone. It is handed on from writer to writer. Reads of the writer's own Owner live under it; when the last write ends,
-// a downgrade makes it a lease of readers.
+// counts listeners as a writer in line at the same times for all (makesWay in scripts/line.lua). A writer has a lease alone. It is handed on from
+// writer to writer. Reads of the writer's own Owner live under it; when the last write ends, a downgrade makes it a lease of readers.
 //
 // Requests of this process are granted in the order of arrival. Readers that follow each other are granted together. A reader that comes
 // while a writer waits, waits behind the writer. Only the call of an Owner with a living hold is granted at once.

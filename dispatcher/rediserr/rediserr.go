@@ -55,15 +55,15 @@ var (
 	astride = "non local key" // in the midst of a script: a key that was here, and was deleted, is in a hash slot on its way
 )
 
-// stopped are the words by which a server refuses to write.
-var stopped = map[string]scripts.Fault{
-	"READONLY": scripts.ReadOnly, "OOM": scripts.OutOfMem, "MISCONF": scripts.Misconf, "NOREPLICAS": scripts.NoReplicas,
-}
-
-// StopsWrites returns why the server refuses to write, if its message says that it does.
+// StopsWrites returns why the server refuses to write, if its message says that it does; else None.
 func StopsWrites(message string) scripts.Fault {
-	word, _, _ := strings.Cut(message, " ")
-	return stopped[word]
+	said, _, _ := strings.Cut(message, " ")
+	for f := scripts.ReadOnly; f.StopsWrites(); f++ {
+		if word, _, _ := strings.Cut(f.String(), ":"); word == said {
+			return f
+		}
+	}
+	return scripts.None
 }
 
 // Said returns the message of an error that came from the server, also of one that was wrapped, without what the server adds

@@ -134,7 +134,7 @@ var bugs = []Bug{
 		{"dispatcher/gate/gift.go", "LeaseTime: p.gift, Sent: p.sent, Epoch", "LeaseTime: p.gift, Sent: now, Epoch"},
 	}},
 	{"a message that is taken for a code whatever it says", []edit{
-		{"dispatcher/gate/gift.go", "!slices.Contains(news.codes[:news.kept], p.code)", "slices.Index(news.codes[:news.kept], p.code) < -1 || news.kept == 0"},
+		{"dispatcher/gate/gift.go", "!news.has(p.code)", "news.kept == 0"},
 	}},
 	{"a lock that is given for less than its place says", []edit{
 		{"scripts/line.lua", "bound(lock, lease, owner, 'mode')", "bound(lock, 500, owner, 'mode')"},

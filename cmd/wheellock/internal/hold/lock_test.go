@@ -12,7 +12,7 @@ import (
 	"github.com/wheellock/wheellock/internal/testkit"
 )
 
-// Who waits for permits is told that all are held when they are, and not while there is another reason to wait.
+// A waiter for permits is told that all are held when they are, and not while there is another reason to wait.
 func TestAllPermitsAreHeldWhenTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _ := enginetest.New(t, engine.Options{})
